@@ -56,7 +56,7 @@ def test_refusals_have_the_class_and_first_line_of_jax(source):
     if JAXPRS_ARE_OURS and wording.compared:
         assert ours == theirs
     else:
-        assert ours[0] == theirs[0]  # later versions say it in other words
+        assert ours[0] == theirs[0]  # later versions of JAX word it differently
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_a_function_that_enters_x64_mode_has_derivatives_outside_of_it(jax, jnp)
         with jax.enable_x64(True):
             return jnp.sin(x) * 2.0 + x**2
 
-    x = jnp.asarray(1.0)  # weak, so that the product is of 64 bits
+    x = jnp.asarray(1.0)  # a weak type, so that the product has 64 bits
     return [
         jax.grad(f)(x), jax.jit(jax.grad(f))(x), jax.grad(jax.grad(f))(x), jax.value_and_grad(f)(x), jax.linearize(f, x)[1](x),
         jax.vmap(jax.grad(f))(jnp.ones(3)), jax.config.jax_enable_x64,

@@ -45,8 +45,8 @@ jax.grad(lambda y: lax.scan(lambda c, r: (jnp.sin(c) * r * y.sum(), None), x[0],
 WHILE = "lax.while_loop(lambda c: c[0] < 3.0, lambda c: (c[0] + 1, c[1] * x), (0.0, x))[1]"
 
 
-# What JAX 0.12 makes of other operations than we do: a residual that is a result, `checkpoint` of a cond, polynomials, and
-# the second derivative of a scan.
+# Programs that JAX 0.12 writes with other operations than we do: a residual that is a result, `checkpoint` of a cond,
+# polynomials, and the second derivative of a scan.
 OTHERWISE = {PROGRAMS[7], PROGRAMS[19], "jnp.polyval(x[0], x[1, 1])", PROGRAMS[26]}
 
 
@@ -60,7 +60,9 @@ def test_both_directions_are_printed_as_by_jax(source):
 
 
 def weak_types(jaxpr):
-    """Whether each result of each equation of a jaxpr, ours or JAX's, is weakly typed; and so of the jaxprs inside."""
+    """Return for each equation of a jaxpr, ours or JAX's, its primitive and which results are weakly typed; jaxprs
+    inside included.
+    """
     found = []
     for eqn in jaxpr.eqns:
         found.append((str(eqn.primitive), [x.aval.weak_type for x in eqn.outvars]))

@@ -17,7 +17,7 @@ import jitkit
 
 
 def functions(jax, jnp):
-    """Some functions with rules of their own."""
+    """Return some functions with rules of their own."""
 
     @jax.custom_vjp
     def f(x, y):
@@ -280,7 +280,7 @@ def test_a_rule_may_have_constants_of_its_own(name):
     assert printed(jitkit, gradient(*OURS), ROW) == printed(jax, gradient(*THEIRS), ROW)
 
 
-# relu has a rule of its own, which has a zero in it.
+# relu has its own derivative rule, whose result can be a symbolic zero.
 WITH_RELU = {
     "in a loop": lambda jax: lambda x: jax.lax.scan(lambda c, _: (jax.nn.relu(c) * 2.0, c), x, None, length=3)[0].sum(),
     "in a loop, of a constant": lambda jax: (
@@ -394,7 +394,7 @@ def test_policies_keep_what_they_say_and_change_no_value(policy):
 
 
 def checkpointed(jax, name):
-    """Functions with other functions in them, for policies to look into."""
+    """Return functions to checkpoint, by name. Policies must look into the jitted functions and loops that they call."""
     jnp, lax = jax.numpy, jax.lax
     dot = jnp.dot
 
@@ -629,7 +629,7 @@ def test_a_zero_of_another_shape_is_refused(jax, jnp):
 
 
 def where_it_is_traced(jax, jnp, f):
-    """Programs in which the function is traced before its rule is asked."""
+    """Return programs that trace the function before its rule is called, by name."""
     return {
         "jit": lambda x: jax.jit(f)(x)["a"].sum(),
         "scan": lambda x: jax.lax.scan(lambda c, _: (f(c)["a"], None), x, None, length=2)[0].sum(),

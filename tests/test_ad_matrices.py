@@ -69,7 +69,7 @@ FORWARD = [
     (IMAGE, "lax.reduce((x, x * 2), (np.float32(1), np.float32(0)), lambda a, b: (a[0] * b[0], a[1] + b[1]), (1,))"),
 ]
 
-# Derivatives that JAX writes otherwise, or that are compared where matrices are not regular.
+# Derivatives that JAX writes with other operations, or that are compared at singular matrices.
 BY_VALUE = [
     (POSITIVE, "jnp.linalg.inv(x)"),
     (POSITIVE, "jnp.linalg.solve(x, x[:, 0])"),
@@ -91,7 +91,7 @@ BY_VALUE = [
 
 
 def function(library, source):
-    """The function of x that `source` says, and the sum of its squares."""
+    """Return the function of x whose body is `source`, and the function that sums the squares of its result."""
     names = {"jax": library, "jnp": library.numpy, "lax": library.lax, "la": library.lax.linalg, "np": np}
     f = eval(f"lambda x: {source}", names)
     return f, lambda x: (f(x) ** 2).sum()
@@ -104,7 +104,7 @@ def same_print(made, *args):
 
 
 def blank(text):
-    """Without addresses of functions, which `reduce` prints."""
+    """Return the text without addresses of functions, which `reduce` prints."""
     return " ".join(word for word in text.split() if not word.startswith("0x"))
 
 

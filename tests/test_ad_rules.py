@@ -1,7 +1,7 @@
 """The derivative of each operation against JAX: printed to the letter, in both directions; and against finite differences.
 
-Where two jaxprs are equal their values are, for each primitive is compared with JAX elsewhere. So values are computed
-here only against numbers that no rule has made.
+Equal jaxprs have equal values, since each primitive is compared with JAX elsewhere. So values are compared here only with
+finite differences, which use no rule.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ jax.random.uniform(jax.random.PRNGKey(0), (3,), minval=x[0, 0]).sum()
 jax.jit(lambda y: y * x)(x[0, 0])[0, 0] + jax.jit(lambda z: (z, x * z))(x)[1].sum()
 """.strip().split("\n")
 
-# Functions whose tangents are printed: what has no transpose, or looks other in the forward direction.
+# Functions whose tangents are printed: those without a transpose, or with another form in forward mode.
 FORWARD = """
 x > 1
 jnp.argmax(x)
@@ -118,12 +118,13 @@ jnp.prod(x[:0], axis=0)
 
 
 def both(source):
-    """The function of x that `source` says, with JAX and with jitkit."""
+    """Return the function of x whose body is `source`, with JAX and with jitkit."""
     modules = (jax, jax.numpy), (jitkit, jitkit.numpy)
     return [eval(f"lambda x: {source}", {"jax": one, "jnp": numpy, "lax": one.lax, "np": np}) for one, numpy in modules]
 
 
-# What JAX 0.12 makes of other operations, or in another order, than we do: compared by values there.
+# Functions whose derivatives JAX 0.12 writes with other operations, or in another order, than we do: there compared by
+# values.
 OTHERWISE = {
     *("erf", "erfc", "log", "log1p", "jnp.sinc(x).sum()", "x.at[jnp.array([0, 0])].set(x).sum()"),
     *("x.at[jnp.array([0, 0])].min(x)", "lax.optimization_barrier((x, 1.0))"),
@@ -131,7 +132,7 @@ OTHERWISE = {
 
 
 def printed(library, f, *args):
-    """The jaxpr, without what JAX 0.12 adds to loops that it differentiates: how it kept their inputs."""
+    """Return the printed jaxpr without the parameters that JAX 0.12 adds to differentiated loops (`ft_in`, `ft_out`)."""
     return re.sub(r"ft_(in|out)=.*", "", str(library.make_jaxpr(f)(*args)))
 
 

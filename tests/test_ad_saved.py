@@ -1,4 +1,6 @@
-"""What a gradient keeps for the way back: names, policies, the list of residuals; loops under `checkpoint`; against JAX."""
+"""What a gradient saves for the reverse pass: names, policies, the list of residuals; loops under `checkpoint`; against
+JAX.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,12 @@ ROW = np.ones(4, np.float32)
 
 
 def saved(jax):
-    """The module of names that are saved."""
+    """Return the module `ad_checkpoint` of a library."""
     return importlib.import_module(f"{jax.__name__}.ad_checkpoint")
 
 
 def network(jax, jnp, named):
-    """Three layers, whose results have names."""
+    """Return a network of three layers, whose results have names if `named`."""
     name = saved(jax).checkpoint_name if named else lambda x, name: x
 
     def layer(w, x):

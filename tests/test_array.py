@@ -197,12 +197,12 @@ def test_numpy_sees_the_same_memory():
     assert not a.flags.writeable
     assert np.array(x).ctypes.data != a.ctypes.data
     del x
-    assert a[999] == 999.0  # the view keeps the memory
+    assert a[999] == 999.0  # the view keeps the memory alive
 
 
 def test_what_one_does_to_its_view_of_an_array_others_do_not_see():
     x = jnp.arange(6.0) * 1
-    for _ in range(4):  # the third look is another way than the first
+    for _ in range(4):  # later calls of `asarray` take another path than the first
         seen = np.asarray(x)
         assert seen.shape == (6,)
         assert seen.ctypes.data == x.unsafe_buffer_pointer()
@@ -433,7 +433,7 @@ def test_block_until_ready_takes_trees(jax, jnp):
 
 
 class Pending:
-    """A result of some other library, which can be waited for, too."""
+    """A result of another library, for which `block_until_ready` can wait."""
 
     def __init__(self):
         self.waits = 0
@@ -511,7 +511,7 @@ def test_what_device_put_does_not_take_is_refused_as_by_jax(options):
 @pytest.mark.parametrize("copy", [None, True, False])
 def test_arrays_of_other_libraries_come_in_by_the_module_dlpack(copy):
     memory = np.arange(80, dtype=np.float32)
-    start = -memory.ctypes.data % 64 // 4  # XLA uses memory without a copy from multiples of 64 bytes
+    start = -memory.ctypes.data % 64 // 4  # XLA takes memory without a copy if it begins at a multiple of 64 bytes
     host = memory[start : start + 64]
     ours, theirs = (library.dlpack.from_dlpack(host, copy=copy) for library in (jk, jax))
     assert type(ours) is type(jnp.ones(2))

@@ -1,4 +1,6 @@
-"""Programs that say `import jax` run on jitkit: as Python runs them, with one object for each module, and a word where it cannot be."""
+"""Programs that say `import jax` run on jitkit: as Python runs them, with one object for each module, and a message for what is
+missing.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 
 
 def python(*arguments, cwd, given=None, variables=()):
-    """A process of Python: status, what it printed, what it said."""
+    """Run Python; return its exit status, stdout and stderr."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
@@ -248,7 +250,7 @@ EAGER_DERIVATIVES = """
 
 
 def test_eager_derivatives_have_the_bits_of_the_programs_that_jax_compiles(tmp_path):
-    program = write(tmp_path, "eager.py", EAGER_DERIVATIVES)  # XLA optimises here, so that it fuses operations
+    program = write(tmp_path, "eager.py", EAGER_DERIVATIVES)  # XLA optimises in this process, so it fuses operations
     ours, theirs = (
         run(program, cwd=tmp_path, variables={"XLA_FLAGS": "", "PYTHONHASHSEED": "0"}) for run in (as_jax, python)
     )
@@ -296,7 +298,7 @@ def test_a_missing_module_names_who_asked_and_what_it_is(tmp_path):
     assert status == 1
     assert f"No module named 'jax._src.no_such', which their_library ({library}:2) imports" in said
     assert "a private module of JAX's, which jitkit lacks" in said
-    assert "jitkit/as_jax" not in said  # no frames of ours
+    assert "jitkit/as_jax" not in said  # the traceback shows no frame of ours
     status, _, said = as_jax("-c", "import jax.experimental.jax2tf", cwd=tmp_path)
     assert "JAX has it, and jitkit has not: docs/parity.md" in said
     status, _, said = as_jax("-c", "import jax.nonsense", cwd=tmp_path)

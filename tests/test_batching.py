@@ -181,7 +181,7 @@ def test_collectives_are_operations_along_the_batch_axis():
     for name, program in COLLECTIVES.items():
         programs[name] = mapped(program, 0, axis_name="i")
         programs[f"{name} over the second axis"] = mapped(program, 1, axis_name="i")
-        if name.startswith(("all_to_all", "pswapaxes")):  # JAX gives these another shape then
+        if name.startswith(("all_to_all", "pswapaxes")):  # over the second axis, JAX returns another shape
             continue
         programs[f"{name} of what is no batch"] = mapped(
             lambda jax, jnp, v, program=program: program(jax, jnp, ROWS[0] + 0 * jnp.float32(1)), 0, axis_name="i"

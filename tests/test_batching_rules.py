@@ -106,12 +106,14 @@ def test_a_batch_of_batches_is_a_batch_twice():
 
 
 def axes_of(*choices):
-    """All combinations but the one in which nothing is a batch."""
+    """Return all combinations of the choices, except the one without a batch."""
     return [axes for axes in itertools.product(*choices) if any(axis is not None for axis in axes)]
 
 
 def of_some_batches(operation, axes):
-    """An operation of which some operands are batches; the others are the first elements of what comes."""
+    """Return a program that maps the operation over the operands with an axis; the other operands are first elements of
+    their batches.
+    """
 
     def program(jax, jnp, *batches):
         operands = [x[0] if axis is None else x for x, axis in zip(batches, axes, strict=True)]
@@ -258,7 +260,7 @@ def test_every_primitive_has_a_rule():
     all_rooms.enter()
     ours = [
         p for p, rule in mlir.lowering_rules.items() if rule.__module__.startswith("jitkit.")
-    ]  # other tests define primitives, too
+    ]  # without the primitives that tests define
     found = {p.name for p in ours if p not in batching.primitive_batchers}
     assert found == without
 

@@ -1,4 +1,6 @@
-"""The rungs whose compiler is the learner's: the given `cc.py`, the reference, and how they are climbed."""
+"""The rungs in which learners write their own compiler: the given `cc.py`, the reference's solution, and how `jitkit`
+judges a package.
+"""
 
 import ast
 import json
@@ -38,7 +40,7 @@ TEXT = behind_file().read_text(encoding="utf-8")
 
 @pytest.fixture
 def cc():
-    """The given `cc.py`, loaded anew."""
+    """Yield the given `cc.py`, loaded anew."""
     known = sys.modules.pop("cc", None)
     loader = climbing.CompilerLoader("cc", str(given_files()[1]))
     spec = climbing.importlib.util.spec_from_file_location("cc", loader.path, loader=loader)
@@ -161,7 +163,7 @@ def test_a_package_is_told_what_is_beyond_a_bound_and_nothing_of_what_is_within(
 
 
 def _ran(cc, text, *arrays, **asked):
-    """What is found of a text that is compiled and run once."""
+    """Compile a C text, run it once, and return the counts of `behind`."""
     said.watch(cc)
     return said.behind(lambda: cc.compile(text)(*map(cc.put, arrays)), **asked)
 
@@ -268,7 +270,7 @@ for block in re.finditer("(?:^# >>> .*\\n(?:^# =>.*\\n)*)+", text, re.MULTILINE)
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with both files of the answer, and with what is given."""
+    """Return a folder with both files of the solution, and the given files."""
     for path in (solution_file(), behind_file(), *given_files()):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     return tmp_path
@@ -364,7 +366,7 @@ def test_the_race_has_six_programs_and_a_package_without_a_compiler_does_not_run
         "ten operations": 1, "gelu": 1, "softmax": 3, "layer norm": 3, "two layers": 4, "twenty turns": 2,
     }  # fmt: skip
     assert race["ten operations"]["bytes"] == 4 * 144
-    assert race["softmax"]["bytes"] == 4 * 144 + (4 * 144 + 64 + 64)  # what is stored: exponentials, maxima, sums
+    assert race["softmax"]["bytes"] == 4 * 144 + (4 * 144 + 64 + 64)  # stored are exponentials, maxima and sums
     assert all(row[who] > 0 for row in race.values() for who in ("own", "xla", "numpy"))
     assert nothing == {}
 
@@ -373,7 +375,7 @@ def test_the_race_has_six_programs_and_a_package_without_a_compiler_does_not_run
 
 
 def early(tmp_path, number):
-    """The solution up to 11, and of what is behind the door up to a rung."""
+    """Return the solution up to rung 11, and its part behind the door up to another rung."""
     return Prover(tmp_path, None).early(next(rung for rung in BEHIND if rung.number == number))
 
 

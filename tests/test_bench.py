@@ -86,7 +86,7 @@ def test_first_calls_compile_in_every_round(count):
     (row,) = [row for row in ROWS if row.name == "in a warm process"]
     with count("network") as n:
         row.measure(LEAST._replace(once=3))
-    assert (n.traces, n.compiles) == (4, 4)  # the first turn is for warming up
+    assert (n.traces, n.compiles) == (4, 4)  # one for the warm-up
 
 
 def test_a_failing_program_of_a_fresh_process_is_an_error_with_its_message():
@@ -104,7 +104,7 @@ def result(ratio, target=1.15):
     ("low", "high", "verdict"),
     [
         (0.90, 1.15, "met"),
-        (0.90, 1.154, "met"),  # by the digits that are shown
+        (0.90, 1.154, "met"),  # it is rounded to 1.15
         (0.90, 1.16, "not resolved"),
         (1.15, 1.40, "not resolved"),
         (1.16, 1.40, "missed"),

@@ -17,7 +17,7 @@ from jitkit.bench.plotting import DARK, LIGHT
 from jitkit.bench.timing import Spread
 
 LEAST = Effort(rounds=1, batch=1e-6, seconds=0.0, firsts=1)
-SMALL = {  # smaller data, since numba's programs are measured without their compiler
+SMALL = {  # smaller data, since numba's programs run here without numba's compiler
     "SELU": lambda data: (data[0][:200],),
     "stencil": lambda data: (data[0][:12, :9],),
     "reduction": lambda data: (data[0][:200],),
@@ -27,7 +27,7 @@ SMALL = {  # smaller data, since numba's programs are measured without their com
 
 @pytest.fixture(params=PROGRAMS, ids=lambda program: program.name)
 def program(request, monkeypatch):
-    """Each program, with little data, and a numba that hands functions back as they are."""
+    """Return a program with little data, after replacing numba by a function that returns its argument."""
     monkeypatch.setattr(numba_programs, "find_njit", lambda: lambda function: function)
     monkeypatch.setattr(eager, "TURNS", 20)
     smaller = next((cut for word, cut in SMALL.items() if word in request.param.name), lambda data: data)
@@ -79,7 +79,9 @@ def test_the_programs_are_the_six_that_are_promised():
 
 
 def compared(program, slow=8e-3, fast=1e-3, first=0.1):
-    """As it would be if op by op took `slow`, jitted `fast`, and a first call `first`."""
+    """Return the result that `bench` would have if eager calls took `slow` seconds, jitted ones `fast`, and a first
+    call `first`.
+    """
     sides = [side for side in SIDES if side != "numba" or program.compiled]
     seconds = {side: fast if side.endswith(("jit", "numba")) else slow for side in sides}
     warm = {side: Spread(s, s * 0.8, s * 1.3, 9) for side, s in seconds.items()}

@@ -1,4 +1,6 @@
-"""`jitkit bench growth`, and the rows of `bench peers` about large things: the ratios are of the same programs, and slopes are theirs."""
+"""`jitkit bench growth`, and the rows of `bench peers` about large programs: both libraries run the same programs, and slopes are fitted
+right.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ LEAST = Effort(rounds=1, batch=0.0, once=2, processes=1, seconds=0.0)
 
 
 def of_law(exponent: float, group: str = "things", name: str = "a row") -> Result:
-    """A row whose ratio grows with this exponent."""
+    """Return a row whose ratio grows with this exponent."""
 
     def measure(size: int, effort: Effort) -> dict[str, list[float]]:
         return {OURS.name: [1e-3 * size ** (1 + exponent)] * 5, THEIRS.name: [2e-3 * size] * 5}

@@ -33,7 +33,7 @@ def test_a_program_is_measured_in_a_process_of_its_own_with_both_compilers():
         assert set(seconds) == {OURS.name, THEIRS.name}
         assert all(len(values) >= 1 and min(values) > 0 for values in seconds.values())
     assert found.passes[OURS.name] == 3
-    assert found.bytes[OURS.name] == 2 * 4 * 1_000_000  # in and out, once
+    assert found.bytes[OURS.name] == 2 * 4 * 1_000_000  # read and written once
     assert found.bytes[THEIRS.name] > found.bytes[OURS.name]
 
 

@@ -35,7 +35,7 @@ every_pitfall = pytest.mark.parametrize("name", keeping(list(BY_NAME), *KEPT))
 
 @pytest.fixture(scope="module")
 def measured():
-    """Each pitfall, measured when it is first asked for."""
+    """Return a function that measures a pitfall at its first call, and then returns the kept result."""
     known = {}
 
     def measure(name):
@@ -79,7 +79,7 @@ def test_once_it_is_mended_the_last_call_hits_the_cache(name, measured):
 
 
 def differing(slow, mended):
-    """The numbers of the calls, from 1, whose results differ."""
+    """Return the numbers of the calls, from 1, whose results differ."""
     differ = []
     for i, (a, b) in enumerate(zip(slow.results, mended.results, strict=True), 1):
         pairs = zip(jitkit.tree.leaves(a), jitkit.tree.leaves(b), strict=True)
@@ -96,7 +96,7 @@ COMPARED = [name for name, pitfall in BY_NAME.items() if pitfall.raises is None 
 def test_both_programs_give_the_same_at_every_call_or_differ_exactly_where_the_pitfall_is_that(name, measured):
     result = measured(name)
     wrong_from = result.pitfall.wrong_from
-    if name == "donation":  # each result but the last was given away
+    if name == "donation":  # every result but the last was donated
         pairs = [calls._replace(results=calls.results[-1:]) for calls in (result.slow, result.mended)]
         assert differing(*pairs) == []
         return

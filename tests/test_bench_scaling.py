@@ -106,7 +106,7 @@ def test_growth_without_a_bend_is_what_it_is(law, words):
 
 
 def calls_in(action):
-    """How many functions are called, in Python and in C, while an action runs."""
+    """Return how many functions are called, in Python and in C, while an action runs."""
     made = 0
 
     def profile(frame, event, argument):
@@ -145,7 +145,7 @@ def test_the_work_of_tracing_and_lowering_is_linear(make, stage):
         counts.append(calls_in(lambda f=jitted, a=arguments, to=traced: to.append(f.trace(*a))))
         if stage == "lower":
             counts[-1] = calls_in(traced[0].lower)
-    *_, small, middle, large = counts  # what is found out about the first two, and remembered, is not counted
+    *_, small, middle, large = counts  # without the first two, which fill caches
     assert middle > small
     assert (large - middle) / 300 <= 1.2 * (middle - small) / 90
 
@@ -169,7 +169,7 @@ def test_the_work_of_a_miss_is_linear_in_what_is_cached():
     """The closest of the known signatures is looked for among all of them."""
     x = np.ones(4, np.float32)
     other = jitkit.jit(lambda x, k: x, static_argnums=1)
-    for k in (0, 1):  # the first miss of a process imports what explains it
+    for k in (0, 1):  # the first miss of a process imports the module that explains misses
         other.trace(x, k)
     jitted = jitkit.jit(lambda x, k: x + 1.0, static_argnums=1)
     counts = {}
@@ -270,7 +270,7 @@ def test_the_figures_have_a_panel_an_axis_and_a_line_a_quantity_with_its_slope(t
         for axes, axis in zip(panels, AXES, strict=True):
             assert [line.get_label() for line in axes.lines] == list(quantities)
             assert all(list(line.get_xdata()) == list(axis.sizes) for line in axes.lines)
-            assert axes.get_legend() is None  # it would cover the lines
+            assert axes.get_legend() is None  # a legend would cover the lines
             assert len(axes.texts) == len(quantities)
         (free,) = [axes for axes in figure.axes if not axes.lines]
         assert [text.get_text() for text in free.get_legend().get_texts()] == list(quantities)

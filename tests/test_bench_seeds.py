@@ -56,7 +56,7 @@ def test_a_claim_holds_by_the_square_root_of_what_was_published(published, measu
 
 @pytest.mark.parametrize("claim", one_in(3, CLAIMS), ids=lambda claim: claim.name)
 def test_every_claim_is_measured_with_both_libraries(claim, monkeypatch):
-    if "arrays" not in claim.name:  # once is enough for what takes a second
+    if "arrays" not in claim.name:  # the claims about arrays take a second: once is enough
         monkeypatch.setattr(claims, "TURNS", 2)
     result = measure_claim(claim, LEAST)
     assert len(result.spreads) == len(claim.sides)
@@ -122,7 +122,7 @@ def test_every_random_length_is_new(count):
 
 
 def measured(claim, factor):
-    """What it would be if every claim were measured to have this factor."""
+    """Return the result of a claim as if it were measured to have this factor."""
     last = len(claim.sides) - 1
     spreads = []
     for i in range(len(claim.sides)):

@@ -20,7 +20,7 @@ def of(jax):
 
 
 class Programs:
-    """Functions to check, as one system has them."""
+    """Functions to check, written with one of the two libraries."""
 
     def __init__(self, jax, jnp):
         lax, check = jax.lax, of(jax).check
@@ -103,7 +103,7 @@ class Programs:
         self.jax, self.jnp, self.lax = jax, jnp, lax
 
 
-# what is looked for, the function, its arguments
+# name -> the errors to check for, the function, its arguments
 CASES = {
     "a check that fails": ("user", lambda p: p.user, "-3."),
     "a check that holds": ("user", lambda p: p.user, "jnp.float32(3)"),
@@ -172,7 +172,7 @@ CASES = {
     "keys": ("all", lambda p: lambda k: p.jax.random.normal(p.jax.random.split(k)[0], (2,)), "jax.random.key(0)"),
 }
 
-# Without `jit`, too: each operation is compiled alone then, which takes most of the time.
+# Cases that are called without `jit`, too: few, since each operation is then compiled by itself.
 AT_ONCE = {
     "a check that fails", "division, then nan", "the first branch", "calls", "a JVP rule", "a VJP rule", "a batch of loops",
     "a debug check", "an error that enters again",
@@ -180,7 +180,7 @@ AT_ONCE = {
 
 
 def renumbered(jaxpr):
-    """A printed jaxpr with the codes of checks numbered from 0: JAX counts them in a whole process."""
+    """Return a printed jaxpr with the codes of checks numbered from 0: JAX counts them in a whole process."""
     codes = {}
     text = re.sub(r"0x[0-9a-f]+", "0x", str(jaxpr))
     return re.sub(r"(?<![\w.\-])(\d+):i32\[\]", lambda m: f"C{codes.setdefault(m[1], len(codes))}:i32[]", text)

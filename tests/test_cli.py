@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 
 
 def run(*arguments, **options):
-    """The command in a process of its own."""
+    """Run `jitkit` in a process of its own; return the process."""
     return subprocess.run(
         [sys.executable, "-m", "jitkit", *arguments], capture_output=True, text=True, cwd=ROOT, check=False, **options
     )
@@ -64,7 +64,7 @@ def test_a_verb_that_there_is_not_is_told_from_the_one_that_was_meant(word, said
     assert f"jitkit: error: there is no verb {word!r}{said}" in capsys.readouterr().err
 
 
-# jitkit and its extras are in no package index: whoever has taken the name there would be installed.
+# jitkit is in no package index: a command without a path would install somebody else's package of this name.
 FROM_AN_INDEX = re.compile(
     r"(?:pip install|pipx install|uv add)(?: [^\n`.]*)?[ \"']jitkit(?:\[[\w,-]+\])?(?=[\s\"'`.,)]|$)"
 )

@@ -8,7 +8,7 @@ import jitkit
 
 
 def cold_and_warm(make, good, wrong):
-    """What is raised by wrong calls of a program that was not called yet, and of one that was."""
+    """Return the errors of wrong calls of a program that was not called before, and of one that was."""
     cold = [raised(lambda call=call: call(make())) for call in wrong]
     warm = make()
     results = [good(warm), good(warm)]
@@ -131,7 +131,7 @@ def test_derivatives_donate_what_the_function_donates(jax, jnp):
         x = jnp.arange(3.0) + 0
         try:
             return call(x), x.is_deleted()
-        except (RuntimeError, ValueError) as error:  # which of them depends, in JAX, on what ran before
+        except (RuntimeError, ValueError) as error:  # JAX raises one or the other, depending on earlier calls
             return "deleted" in str(error)
 
     return [

@@ -39,8 +39,8 @@ ROW = np.array([1.0, -2.0, 0.5], np.float32)
 
 
 def assert_agrees(program, *args):
-    """The same jaxpr as printed, and the same results, types, structure and weak types, jitted and eagerly. JAX is called
-    eagerly only where ours gives something else than JAX's jitted program, or for `make test-all`.
+    """Check that a program has JAX's printed jaxpr, and the same results, types, structure and weak types, jitted and
+    eagerly. JAX is called eagerly only if our eager result differs from JAX's jitted one, or for `make test-all`.
     """
 
     def with_modules(modules):
@@ -58,7 +58,9 @@ def assert_agrees(program, *args):
 
 
 def let(*values):
-    """`let(x)(lambda y: ...)`: a name for a value inside of an expression."""
+    """Return a function that calls its argument with these values: `let(x)(lambda y: ...)` names a value inside an
+    expression.
+    """
     return lambda function: function(*values)
 
 

@@ -135,7 +135,7 @@ def test_typeof_refuses_what_is_no_array(jax, jnp):
 
 
 class Recorder(Trace):
-    """A trace of the test's own: counts primitives, and computes twice what they would."""
+    """A trace for tests: notes the primitives, and doubles their results."""
 
     __slots__ = ("seen",)
 
@@ -165,7 +165,7 @@ class Doubled(Tracer):
 
 
 def run_recorded(function, *args):
-    """A transformation in ten lines: what `grad` and `vmap` will be, in kind."""
+    """Run a function under a `Recorder`: a transformation in ten lines, of the same kind as `grad` and `vmap`."""
     trace = Recorder(core.current_trace())
     with core.set_current_trace(trace):
         out = function(*[Doubled(trace, core_value) for core_value in args])
@@ -514,7 +514,7 @@ def test_checking_leaks_names_the_place_that_keeps_the_tracer():
 
 
 def jax_says(function):
-    """What happens when a function of real JAX is given our tracer: the error, with its notes."""
+    """Return the error, with its notes, of a function of real JAX that is called with our tracer."""
     with pytest.raises(TypeError) as error:
         jk.jit(function)(jnp.arange(3.0))
     return "\n".join([str(error.value), *getattr(error.value, "__notes__", ())])

@@ -65,7 +65,7 @@ def for_cuda(jax, f, *args):
 
 
 def calls(text):
-    """The calls of routines in a program: name, options, layouts, what is overwritten, types."""
+    """Return the calls of cuSOLVER's routines in a program: name, options, layouts, aliased operands, types."""
     found = []
     for name, attributes, types in re.findall(
         r"custom_call @(cu(?:solver|hybrid|sparse)?_\w+)\([^)]*\) \{(.*)\} : (.*)", text
@@ -80,7 +80,7 @@ def calls(text):
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_routines_that_are_called_are_those_of_jax(name, dtype, monkeypatch):
-    # JAX would ask the plugin for cuSOLVER's version, which takes a GPU
+    # otherwise JAX would ask the plugin for cuSOLVER's version, which needs a GPU
     monkeypatch.setattr("jax._src.lax.linalg.cuda_versions", None)
     program, shapes = PROGRAMS[name]
     for shape in shapes:

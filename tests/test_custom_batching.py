@@ -15,7 +15,7 @@ ROWS = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def functions(jax):
-    """Some functions with batching rules of their own, which are not what batching would give."""
+    """Return functions with custom batching rules, which return other values than batching the function would."""
     jnp, decorator = jax.numpy, jax.custom_batching.custom_vmap
     f = decorator(lambda x, y: {"a": x + y})
     f.def_vmap(lambda size, batched, x, y: ({"a": x * y + size}, {"a": batched[0] or batched[1]}))

@@ -208,7 +208,7 @@ def test_the_rules_of_numpy_functions_are_their_derivatives(name):
     [rule] = found
     primals = tuple(map(jnp.asarray, args))
     ours = rule.jvp(*rule.static_args, primals, tuple(map(jnp.ones_like, primals)))
-    if name == "sinc":  # the rule is that of the value at 0
+    if name == "sinc":  # `sinc` has a rule for its value at 0
         theirs = (np.ones(3, np.float32), np.zeros(3, np.float32))
         np.testing.assert_allclose(np.asarray(ours)[:, [0, 2]], np.asarray(theirs)[:, [0, 2]])
         return

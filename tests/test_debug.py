@@ -39,7 +39,7 @@ TABLE = np.arange(6, dtype=np.float32).reshape(3, 2)
 
 
 def printed(jax, function, *args):
-    """What a call prints, with all that it has started."""
+    """Return the text that a call prints, callbacks that finish later included."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
         function(*args)
         jax.effects_barrier()
@@ -48,7 +48,7 @@ def printed(jax, function, *args):
 
 # --- what is printed ----------------------------------------------------------------------------------------
 
-# One print each, of arguments (jnp, x, n): a row of floats, an int.
+# Each program prints once; its arguments are (jnp, x, n), where x is a row of floats and n an int.
 FORMATS = {
     "nothing to fill in": lambda p, jnp, x, n: p("hello"),
     "an empty format": lambda p, jnp, x, n: p(""),
@@ -354,7 +354,7 @@ def test_after_the_barrier_all_has_happened():
     f(3)
     jitkit.effects_barrier()
     assert sorted(seen) == [0, 1, 2]
-    jitkit.effects_barrier()  # a second time there is nothing to wait for
+    jitkit.effects_barrier()  # the second call has nothing to wait for
 
 
 def test_a_result_that_is_ready_comes_with_what_was_printed():
@@ -540,7 +540,7 @@ def test_the_error_of_a_callback_shows_the_users_frames_and_none_of_ours(caplog,
     args, kwargs = {"in a tree": (({"x": 1.0},), {}), "keyword": ((), {"x": 1.0})}.get(way, ((1.0,), {}))
     if way == "compiled":
         f = f.lower(1.0).compile()
-    in_cpp = way == "second call" and name == "pure_callback"  # there JAX raises it in C++, as a ValueError
+    in_cpp = way == "second call" and name == "pure_callback"  # then JAX raises a ValueError in C++
     with pytest.raises(ValueError if in_cpp else jitkit.errors.JaxRuntimeError) as caught:
         f(*args, **kwargs)
         jitkit.effects_barrier()

@@ -20,7 +20,7 @@ def put_and_added(jax, c):
     return lambda x: jax.device_put(c) + c
 
 
-# Each is a function of (jax, jnp) that gives a function and its arguments: what it records is compared, and what it computes.
+# name -> a function of (jax, jnp) that returns a function and its arguments. Its jaxpr and its results are compared.
 RECORDED = {
     "a tracer": lambda jax, jnp: (jax.device_put, 1.0),
     "to a device": lambda jax, jnp: (lambda x: jax.device_put(x, device(jax)) + 1, 1.0),

@@ -25,13 +25,13 @@ ROOT = pathlib.Path(__file__).parents[1]
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder for the cache, in use."""
+    """Yield a folder that is in use as the disk cache."""
     with config.override(compilation_cache_dir=str(tmp_path / "cache")):
         yield tmp_path / "cache"
 
 
 def program():
-    """A function that nothing in this process has been compiled for."""
+    """Return a new function, for which this process has compiled nothing yet."""
 
     def kept_on_disk(x):
         return jnp.sin(x) * 2 + jnp.arange(3.0)
@@ -44,7 +44,7 @@ EXPECTED = np.sin(ARGUMENT) * 2 + np.arange(3, dtype=np.float32)
 
 
 def stages_of_a_first_call(function=None):
-    """Call a new function; return the stages that ran, after a look at the result."""
+    """Call a new function, and check its result; return the stages that ran."""
     f = function or program()
     jk.clear_caches()
     with stage_log.listen() as events:
@@ -247,7 +247,7 @@ def test_a_damaged_file_is_ignored_with_a_warning_and_repaired(folder, damage):
         path.write_bytes(damage(path.read_bytes()))
     with pytest.warns(UserWarning, match="jitkit's disk cache ignores .*, which is damaged or not its own"):
         assert not was_found()
-    assert was_found()  # and without a warning: it was written anew
+    assert was_found()  # without a warning, since it was written again
 
 
 def test_a_file_whose_content_xla_refuses_is_ignored_with_a_warning(folder, monkeypatch):

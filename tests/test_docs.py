@@ -22,7 +22,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @pytest.fixture(scope="module", autouse=True)
 def generators():
-    """The modules of `docs/_ext`, imported as Sphinx does."""
+    """Yield the modules of `docs/_ext`, imported as Sphinx does."""
     sys.path.insert(0, str(DOCS / "_ext"))
     yield
     sys.path.remove(str(DOCS / "_ext"))

@@ -45,7 +45,7 @@ TEXTS = [
     *(path for path in sorted((ROOT / "docs").glob("*.md")) if path != ANSWER),
     *sorted((ROOT / "labs").glob("*/README.md")),
 ]
-SHOWN_ONLY = {  # how a block begins, and why it is not tried
+SHOWN_ONLY = {  # the beginning of a block -> why it is not tried
     "children, data = ": "two lines of an interface, for an object that is not given",
     "carry, ys = init": "what `scan` means, for a function that is not given",
     "body(i, carry, ys):": "pseudo code",
@@ -72,7 +72,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(path):
-    """The blocks of a text, without directives of the site."""
+    """Yield the blocks of a text, without directives of the site."""
     text, page = path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()
     for found in re.finditer(r"^( *)```([^\n]*)\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL):
         if not found[2].startswith("{"):
@@ -84,7 +84,7 @@ COMMANDS = re.compile(r"(jitkit|make|python -m grading|nbgrader|pip)(?: |$)")
 
 
 def kind_of(block):
-    """By which of the tests below a block is tried."""
+    """Return the kind of a block, which decides the test below that tries it."""
     if block.text.lstrip().startswith(tuple(SHOWN_ONLY)):
         return "shown only"
     if block.text.startswith(">>> "):
@@ -99,7 +99,7 @@ def of_kind(kind):
 
 
 def by_page(blocks):
-    """A case of a test for each page: its blocks, in their order."""
+    """Return a decorator that gives a test one case for each page: its blocks, in order."""
     pages = dict.fromkeys(block.page for block in blocks)
     return pytest.mark.parametrize("blocks", [[b for b in blocks if b.page == page] for page in pages], ids=pages)
 
@@ -112,7 +112,9 @@ def one_by_one(blocks):
 
 
 def shown_for(statement, names):
-    """What the prompt shows for a statement: what it prints, its value, or the class and the message of its error."""
+    """Return what the prompt shows for a statement: what it prints, its value, or the class and the message of its
+    error.
+    """
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         try:
@@ -123,8 +125,8 @@ def shown_for(statement, names):
 
 
 def shows(example, got):
-    """Whether that is what stands in the text: times are any times, `...` is any text, and of an error's message the first line
-    is enough.
+    """Return whether the prompt shows what the text says. Any time equals any other, `...` stands for any text, and an
+    error may be given by its first line only.
     """
     want, got = (re.sub(r"\d+(\.\d+)? ms", "# ms", text.rstrip()) for text in (example.want, got))
     if re.match(r"\w+Error: ", want) and "\n" not in want:
@@ -132,7 +134,7 @@ def shows(example, got):
     if "target=" in example.source and got.startswith("jitkit.targets.table.TargetError: The compiler for"):
         return True  # make compilers
     if "= scan[" in want and real_jax.__version_info__ >= (0, 11):
-        return re.findall(r"= \w+ .*", want) == re.findall(r"= \w+ .*", got)  # other parameters, as the text says
+        return re.findall(r"= \w+ .*", want) == re.findall(r"= \w+ .*", got)  # with other parameters, as the text says
     if "# it ends with:" in example.source:
         want = f"...{want}"
     return doctest.OutputChecker().check_output(f"{want}\n", f"{got}\n", doctest.ELLIPSIS)
@@ -155,7 +157,7 @@ RAISES = re.compile(r"# raises (\w+)\n")
 
 
 def run_program(block, names):
-    """Run a block. One that says `# raises SomeError` has to."""
+    """Run a block. If it says `# raises SomeError`, check that it raises that error."""
     raises = RAISES.match(block.text)
     code = compile(block.text, f"{block.page}:{block.line}", "exec")
     if not raises:
@@ -167,7 +169,7 @@ def run_program(block, names):
 
 
 def names_of(page):
-    """What a page's programs speak of and do not define."""
+    """Return the names that a page's programs use and do not define."""
     if page == "docs/explorer.md":
         return {
             "jitkit": jax, "jax": real_jax, "loss": lambda x, w: jnp.sum(x * w), "f": lambda x: x * 2.0,
@@ -293,7 +295,7 @@ def commands_of(path):
 
 
 def refused(command):
-    """Why the program that a command calls does not take it, or nothing."""
+    """Return why the program that a command calls refuses its arguments; an empty value if it accepts them."""
     program, *arguments = shlex.split(command)
     if program == "make":
         return [word for word in arguments if word not in TARGETS_OF_MAKE and "=" not in word]
@@ -305,7 +307,7 @@ def refused(command):
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
             parser.parse_args(arguments if program == "jitkit" else arguments[2:])
     except SystemExit as ended:
-        only_named = len(arguments) == (1 if program == "jitkit" else 3)  # and what it needs is left out
+        only_named = len(arguments) == (1 if program == "jitkit" else 3)  # the text omits arguments
         if ended.code and not (only_named and "arguments are required" in said.getvalue()):
             return [said.getvalue()]
     return []
@@ -384,7 +386,7 @@ def test_the_commands_of_the_explorer_and_of_targets_do_what_is_said(tmp_path, m
 
 
 def at(line, program):
-    """A program as the lines from `line` on of a file."""
+    """Run a program whose first line has the number `line` in its file."""
     names = {"jax": jax, "jnp": jnp, "lax": lax}
     exec(compile("\n" * (line - 1) + program, "train.py", "exec"), names)
 
@@ -414,7 +416,7 @@ def loop_of_the_text():
     return text_of(names["f"], np.ones((3, 4), "float32"))
 
 
-PRINTED = {  # by the page, and what is printed first
+PRINTED = {  # (page, beginning of the printed text) -> a function that returns this text
     ("instructors", "json "): lambda: "\n".join(lines_of_formats()),
     ("02_jaxpr", "JaxprTypeError"): ill_formed,
     ("07_cond", "TypeError"): lambda: at(31, "lax.cond(True, lambda x: x * 1.0,\n  lambda x: x * 1, 3)"),

@@ -1,4 +1,4 @@
-"""What draws the ladder's random programs: a program that XLA fails to run is nobody's fault."""
+"""`drawing`, which draws the ladder's random programs: a learner does not fail for a program that XLA cannot run."""
 
 from __future__ import annotations
 

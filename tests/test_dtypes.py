@@ -22,7 +22,7 @@ from jax._src.literals import TypedNdArray
 from jitkit.base import config
 from jitkit.core import dtypes
 
-# Of the explicit 64-bit types among the operands; the warning itself has tests of its own.
+# Some operands ask for 64-bit types explicitly. The warning itself is tested elsewhere.
 pytestmark = pytest.mark.filterwarnings("ignore:Explicitly requested dtype")
 
 NAMES = tuple(dtypes.scalar_types)
@@ -31,7 +31,7 @@ NARROW_INTS = ("uint1", "uint2", "uint4", "int1", "int2", "int4")
 
 @pytest.fixture(params=[False, True], ids=["x32", "x64"])
 def x64(request):
-    """Both modes, in JAX and in jitkit."""
+    """Run a test in each mode of x64, set in JAX and in jitkit."""
     with jax.enable_x64(request.param), config.override(enable_x64=request.param):
         yield request.param
 
@@ -73,7 +73,9 @@ OPERANDS = STRONG + WEAK + PYTHON + NUMPY + SPECS
 
 
 def outcome(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """What a call gives: its result, or its error's class and first line, where JAX lists dtypes as a set."""
+    """Return the result of a call, or the class and the first line of its error. (JAX lists dtypes in that line in any
+    order.)
+    """
     try:
         return function(*args, **kwargs)
     except Exception as error:

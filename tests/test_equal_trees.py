@@ -1,4 +1,6 @@
-"""Trees whose metadata are equal and of another type: one structure for control flow and derivatives, and two programs for `jit`."""
+"""Trees whose metadata are equal but have different types: one structure for control flow and derivatives, but two programs for
+`jit`.
+"""
 
 import dataclasses
 import functools

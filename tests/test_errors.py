@@ -20,7 +20,7 @@ PAGE = pathlib.Path(__file__).parents[1] / "docs" / "errors.md"
 
 
 class FakeTracer:
-    """What the errors ask a tracer for; real JAX's classes ask for the same."""
+    """Has the attributes of a tracer that our error classes, and real JAX's, read."""
 
     def __init__(self, shape: str = "float32[3]", origin: str = "\nIt came from there.") -> None:
         self.shape, self.origin = shape, origin
@@ -49,7 +49,7 @@ OF_TRACERS = [
 OF_MESSAGES = ["UnexpectedTracerError", "KeyReuseError"]
 
 
-# All but InconclusiveDimensionOperation: jitkit has no symbolic dimensions.
+# JAX's error classes, without InconclusiveDimensionOperation: jitkit has no symbolic dimensions.
 OF_JAX = {name for name in vars(jax.errors) if name.endswith("Error")}
 
 
@@ -175,7 +175,7 @@ def test_a_leak_is_the_class_and_first_line_of_jax_and_says_where_the_tracer_is_
     tracer = FakeTracer()
     tracer._trace = type("DynamicJaxprTrace", (), {})()
     log.extend(["first", tracer])
-    gc.unfreeze()  # what the collection of tests has made is looked through, too
+    gc.unfreeze()  # otherwise the search would skip objects that pytest made before the test
     ours = errors.leaked_tracer_error("jit", [tracer])
     log.clear()
     gc.freeze()
@@ -190,7 +190,7 @@ class Model:
 
 
 def kept_by(keep):
-    """What the error says on a tracer that `keep` keeps; `keep` returns what must stay alive."""
+    """Return what the error says about a tracer that `keep` keeps alive; `keep` returns the object that refers to it."""
     tracers = [FakeTracer()]
     alive = keep(tracers[0])
     message = str(errors.leaked_tracer_error("jit", tracers))

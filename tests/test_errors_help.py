@@ -67,7 +67,7 @@ def of_two(i, total):
     return i, total
 
 
-# what is tried, and what the help says; `lib` is JAX or jitkit
+# name -> a program that fails, and words of the advice; `lib` is JAX or jitkit
 PROGRAMS = {
     "a product of vectors": (lambda lib, jnp: jnp.arange(4.0) @ jnp.arange(3.0), "shapes (4,) and (3,)"),
     "a product in jit": (
@@ -272,7 +272,7 @@ PROGRAMS = {
     "associative_scan of one": (lambda lib, jnp: lib.lax.associative_scan(without_i, jnp.ones(3)), "with two elements"),
     "a tree scaled": (lambda lib, jnp: jnp.ones(3) * {"a": 1}, "jax.tree.map"),
 }  # fmt: skip
-NAMED_OTHERWISE = {"a list added": "ArrayImpl", "a tree scaled": "jaxlib._jax.ArrayImpl"}  # the class of an array
+NAMED_OTHERWISE = {"a list added": "ArrayImpl", "a tree scaled": "jaxlib._jax.ArrayImpl"}  # JAX's class of arrays
 REWORDED_SINCE_0_11 = {
     "vmap with too few axes",
     "vmap and a keyword",
@@ -280,7 +280,7 @@ REWORDED_SINCE_0_11 = {
     "gradient of an array",
     "the factor of a vector",
     "the eigenvalues of a row",
-}  # they give advice, or a place, or are of another class
+}  # later versions of JAX add advice or a place, or raise another class
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -297,7 +297,7 @@ def test_the_first_line_is_jax_s_and_the_help_stands_below_it(name):
     if JAX_VERSION < (0, 11) or name not in REWORDED_SINCE_0_11:
         assert type(ours).__name__ == type(theirs).__name__
         assert one.replace("test_errors_help.", "") == other.replace("test_errors_help.", "")
-    if JAX_VERSION < (0, 12) or name != "gradient of an array":  # there JAX gives advice in the first line
+    if JAX_VERSION < (0, 12) or name != "gradient of an array":  # there JAX's first line has advice, too
         assert help_ in str(ours).partition("\n")[2]
     assert help_ not in str(theirs)
 

@@ -1,5 +1,5 @@
-"""JAX's page on errors, program by program: the same class and first line as in JAX, and then what the page tells in
-prose: the line of the user's that did it, the words of the mend, and that the mended program runs.
+"""JAX's page on errors, program by program. The class and first line are JAX's; below stands what the page says in
+prose: the user's line, and the fix. The fixed program must run.
 
 https://docs.jax.dev/en/latest/101/errors.html
 """
@@ -20,8 +20,8 @@ from jitkit.base import errors
 
 
 class Entry(NamedTuple):
-    """A program of the page: what it raises, on which line (empty where that is numpy's), which words the message
-    has, and the program mended.
+    """A program of the page: the error that it raises, the line (empty if numpy raises it), words of the message, and
+    the fixed program.
     """
 
     error: str
@@ -261,7 +261,7 @@ PROGRAMS = pytest.mark.parametrize("name", PAGE)
 
 
 def caught(program, modules):
-    """What a program raises."""
+    """Return what a program raises."""
     with pytest.raises((TypeError, IndexError)) as info:
         program(*modules)
     return info.value

@@ -21,7 +21,9 @@ def room(library, name):
 
 
 def outcome(library, function, *args):
-    """What a function of a library and arrays gives: at once and jitted, in bits, and its jaxpr; or its error."""
+    """Return the outcome of a function of a library and arrays: the bits of its results, eager and jitted, and its
+    jaxpr; or its error.
+    """
     jax = importlib.import_module(library)
 
     def call(*xs):
@@ -153,7 +155,7 @@ def test_a_differential_equation(name):
 
     if JAX_VERSION < (0, 12):
         assert_as_in_jax(solved, V, TIMES)
-    else:  # polyval is an operation of its own there
+    else:  # in later versions of JAX polyval is a primitive
         ours, theirs = (outcome(library, solved, V, TIMES)[1] for library in ("jitkit", "jax"))
         assert ours == theirs
 

@@ -34,17 +34,17 @@ HERE = os.path.abspath(__file__)
 
 
 def array(*shape: int, dtype: Any = np.float32) -> Any:
-    """An uncommitted Array."""
+    """Return an uncommitted Array."""
     return jitkit.device_put(np.ones(shape, dtype))
 
 
 def neutral(text: str) -> str:
-    """Without what changes from run to run."""
+    """Return the text without what changes from run to run."""
     return re.sub(r"\d+\.\d ms", "0.0 ms", text.replace(HERE, "prog.py"))
 
 
 def why(f: Any, number: int = 0) -> list[str]:
-    """The lines of the reason of one miss, the latest unless a number is given, without their indentation."""
+    """Return the lines of the reason of one miss, the latest unless a number is given, without their indentation."""
     misses = {miss.number: miss for miss in explain(f).misses}
     return [neutral(line).strip() for line in misses[number or max(misses)].lines()]
 
@@ -334,7 +334,7 @@ def test_equal_static_values_of_two_types_are_shown_with_their_types():
 
 
 class Settings:
-    """Hashable by identity, as every class is that says nothing of it."""
+    """Compares and hashes by identity, as classes do by default."""
 
     def __repr__(self) -> str:
         return "Settings(width=3)"
@@ -413,7 +413,7 @@ def test_nan_as_a_static_value_never_hits():
 
 
 class Rude:
-    """Its methods raise, except that it hashes."""
+    """All its methods raise, except `__hash__`."""
 
     def __hash__(self) -> int:
         return 7
@@ -708,7 +708,7 @@ def test_an_entry_that_was_evicted_before_its_trace_is_evicted():
     with config.override(jit_cache_size=2):
         f(array(1))
         f(array(2))
-        f(array(1))  # a hit: now 2 is the oldest entry, while 1 is the oldest trace
+        f(array(1))  # a hit: now the entry for 2 is the oldest one, but the trace for 1
         f(array(3))
         f(array(2))
     assert last(f).reason == "evicted"
@@ -948,7 +948,7 @@ def test_functions_of_the_library_are_not_reported():
 
 
 def record_of(f: Any) -> CallRecord:
-    """The record of the only entry of a jitted function."""
+    """Return the record of the only entry of a jitted function."""
     (record,) = f._jitted.table.records.values()
     return record
 
@@ -1038,12 +1038,12 @@ def test_the_count_of_sources_is_bounded(monkeypatch):
 
 
 class Referable:
-    """A static value that can be watched."""
+    """A static value to which tests can make a weak reference."""
 
 
 @jitkit.tree_util.register_static
 class Setting:
-    """Part of a tree that can be watched."""
+    """Static data of a tree, to which tests can make a weak reference."""
 
 
 def test_the_story_of_a_miss_keeps_nothing_alive():

@@ -37,7 +37,9 @@ class Pair(NamedTuple):
 
 
 def lines_of(*calls: Any, **options: Any) -> list[str]:
-    """Call a function of x for each of some values; the lines on the last of them, without the first one."""
+    """Call a function with each of these values; return the lines of `explain` about the last call, without the first
+    line.
+    """
     f = jitkit.jit(lambda x: 1.0, **options)
     for x in calls:
         f(x) if dtypes.is_python_scalar(calls[0]) or dtypes.is_python_scalar(calls[1]) else f.trace(x)
@@ -82,11 +84,11 @@ PAIRS: list[tuple[Any, Any, list[str]]] = [
         struct(f32),
         ["x: bool[3] before, float32[3] now", "jnp.float32 holds both: c" + CONVERT_ALL.format("float32")],
     ),
-    # values are kept, and what is computed of them is not: sqrt(-1), ~x, x + x
+    # the cast keeps values, but not results such as sqrt(-1), ~x, x + x
     (struct(f32), struct(np.complex64), ["x: float32[3] before, complex64[3] now"]),
     (struct(np.complex64), struct(np.uint8), ["x: complex64[3] before, uint8[3] now"]),
     (struct(i32), struct(bool), ["x: int32[3] before, bool[3] now"]),
-    # a third one does
+    # neither dtype holds the other's values, but a third one does
     (
         struct(np.uint8),
         struct(np.int8),
@@ -386,7 +388,7 @@ DTYPES = (
 
 
 def extremes(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """The values of a dtype that another one is likeliest not to have."""
+    """Return extreme values of a dtype, which another dtype is likely to lack."""
     if dtype.kind == "b":
         return np.array([False, True])
     if dtype.kind in "iu":
@@ -407,7 +409,7 @@ def test_who_follows_an_advice_on_dtypes_shares_an_entry_and_loses_nothing(befor
 
 
 def plain(values: np.ndarray[Any, Any]) -> list[Any]:
-    """The values as numbers of Python's, which compare exactly."""
+    """Return the values as numbers of Python's, which compare exactly."""
     return values.tolist() if values.dtype.kind in "biufc" else values.astype(np.float64).tolist()
 
 
@@ -470,7 +472,7 @@ def test_an_equal_static_function_is_to_be_defined_once():
 
 
 def closest_of(*calls: Any) -> int | None:
-    """The number of the call that the last of some is compared with."""
+    """Return the number of the earlier call with which `explain` compares the last of these calls."""
     f = jitkit.jit(lambda x: 1.0)
     for x in calls:
         f.trace(x)

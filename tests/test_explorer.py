@@ -1,4 +1,4 @@
-"""The Explorer's data: every link is asked of programs whose equations we know, and bad input gets a page, too."""
+"""The Explorer's data: links of programs whose equations we know, and pages for bad input."""
 
 from __future__ import annotations
 
@@ -156,7 +156,9 @@ def test_a_fusion_stands_for_all_that_is_in_it(seen):
 
 
 def fates_of(data, target=0):
-    """By primitive and the line's text, in order: what became of the equations that are not there as they were written."""
+    """Return the fates of equations, by primitive and the text of their line: what became of those that XLA changed or
+    removed.
+    """
     found = {}
     lines = dict(zip(data["python"]["numbers"], data["python"]["lines"], strict=True))
     for number, fate in data["targets"][target]["fates"].items():
@@ -197,7 +199,7 @@ def test_what_xla_removed_dropped_or_called_otherwise_is_told_apart_and_shown_to
     told = {(primitive, line.partition(" = ")[0]): fates for (primitive, line), fates in found.items()}
     lines = data["targets"][0]["hlo"]["lines"]
 
-    [plus_zero] = told["add", "hidden"]  # the zero of it is there, by its name
+    [plus_zero] = told["add", "hidden"]  # its constant 0.0 is still there, under its name
     assert (plus_zero["fate"], plus_zero["rule"], plus_zero["why"]) == ("removed", "changes nothing", "x + 0.0 is x")
     [times_one] = told["mul", "scaled"]
     assert (times_one["rule"], times_one["why"]) == ("changes nothing", "x * 1.0 is x")
@@ -247,7 +249,7 @@ def test_a_maximum_and_the_minimum_of_it_that_became_a_clamp_are_both_told():
     data = exploration(subject_of(bounded, (spec(3),), {}), ["cpu"], keep=False).data
     told = {primitive: fates for (primitive, _), fates in fates_of(data).items()}
     assert [each["why"].split(",")[0] for each in told["min"]] == ["is now a clamp"]
-    [inner] = told["max"]  # and not the other one, which is there
+    [inner] = told["max"]  # not the outer one, which is still there
     assert (inner["fate"], inner["rule"], inner["sure"]) == ("renamed", "clamp", True)
     assert "one clamp with the min of line" in inner["why"]
     assert " clamp(" in data["targets"][0]["hlo"]["lines"][inner["row"]]
@@ -359,12 +361,12 @@ def test_a_program_becomes_a_tree_with_costs_and_guesses():
     ]
     assert read.listing.equations[2] == [0, 1]
     assert read.listing.notes[2] == "fusion of 2 operations · 64 flop · 256 B moved"
-    assert read.listing.equations[6] == [1]  # it holds what the fusion ends with
+    assert read.listing.equations[6] == [1]  # the fusion's last operation belongs to this equation
     layout = "in another layout: the axes in memory are {0,1} after {1,0}"
     assert read.listing.notes[6] == f"its value, moved or rounded · {layout}"
     assert read.listing.guesses == {}
     assert read.linked == (4, 4, 3, 0)
-    # not the copy, which has no name
+    # without the copy, which has no name
     assert [number for numbers in read.links.own.values() for number in numbers] == [0, 1]
 
 
@@ -399,7 +401,7 @@ ENTRY %main (x: f32[4,8], y: f32[4]) -> (f32[8], f32[8,4], f32[8]) {
 
 
 def whose_results(results):
-    """Five equations, of which some make the results at these places."""
+    """Return five equations; `results` maps a position among the program's results to the equation that computes it."""
     return [Equation(None, None, None, tuple(at for at, number in results.items() if number == n)) for n in range(5)]
 
 
@@ -421,9 +423,9 @@ def test_what_has_no_name_is_linked_by_what_its_value_is_or_by_all_that_reads_it
     assert of("f") == ([1], "only this equation reads it", [])
     assert of("t") == ([1], "only this equation reads it", [])
     assert of("n") == ([4], "only this equation reads it", [])  # the program's first result
-    assert of("s") == ([3], "", [])  # what a reduction applies is part of it
+    assert of("s") == ([3], "", [])  # the function that a reduction applies belongs to the reduction
     assert of("a") == ([3], "", [])
-    assert of("wide") == ([], "", [1, 2])  # two equations read it, and its end is a result that nothing is known of
+    assert of("wide") == ([], "", [1, 2])  # two equations read it, and it leads to a result of unknown origin
     assert of("odd")[0] == []
     assert {number for numbers in read.links.own.values() for number in numbers} == {1, 2, 3}
     assert read.linked.exact - read.linked.by_name == 3
@@ -550,7 +552,7 @@ def loss_of_three_parts(w, x):
 
 def test_sums_of_cotangents_stand_at_the_lines_of_the_function():
     w = jnp.float32(1)
-    w * w + w  # what was first traced for a call at once is not of that call's line
+    w * w + w  # a jaxpr that was first traced for this eager call must not keep this line
     equations = jitkit.make_jaxpr(jitkit.grad(loss_of_three_parts))(1.0, 2.0).eqns
     sums = [eqn.source_info.position for eqn in equations if eqn.primitive.name == "add_any"]
     assert sums
@@ -726,7 +728,7 @@ def test_calls_of_a_function_of_jaxs_are_told_in_its_words(tmp_path, capfd):
 
         for size, power in ((3, 1), (3, 1), (4, 1), (4, 2)):
             step(jax.numpy.ones(size), 0.1, power=power)
-        jax.grad(lambda w: step(w, 0.1).sum())(jax.numpy.ones(3))  # of a trace
+        jax.grad(lambda w: step(w, 0.1).sum())(jax.numpy.ones(3))  # a call inside a trace
         assert jax.make_jaxpr(step)(1.0, 2.0).eqns[0].params["name"] == "step"
         assert step.lower(1.0, 2.0).compile()(1.0, 2.0).shape == ()
         assert Model.scaled(jax.numpy.ones(2)).shape == (2,)
@@ -737,7 +739,7 @@ def test_calls_of_a_function_of_jaxs_are_told_in_its_words(tmp_path, capfd):
     assert [entry["hit"] for entry in data["entries"]] == [False, True, False, False]
     assert [name for name, _ in first["stages"]] == ["trace", "lower", "compile", "run"]
     assert [name for name, _ in second["stages"]] == ["run"]
-    nearest = 3 if JAX_VERSION < (0, 11) else 1  # of the earlier calls, to the fourth, in JAX's words
+    nearest = 3 if JAX_VERSION < (0, 11) else 1  # the earlier call that JAX compares the fourth one with
     assert [entry.get("versus") for entry in data["entries"]] == [None, None, 1, nearest]
     assert third["sentences"][0] == "JAX says:"
     assert any("f32[4]" in line and "f32[3]" in line for line in third["sentences"])
@@ -823,7 +825,7 @@ def test_names_of_the_program_are_data_and_never_markup():
     f = names["f"]
     f.__name__ = f.__qualname__ = "<script>alert(1)</script>"
     page = explore(f, spec(3), targets=["cpu"])
-    assert page.html.count("<script") == 2  # the data, and ours
+    assert page.html.count("<script") == 2  # the data, and our script
     assert "<img" not in page.html
     inside = page.html.split('id="model">')[1].split("</script>")[0]
     assert json.loads(inside) == page.data
@@ -858,7 +860,7 @@ def test_a_page_is_written_whole_and_nothing_foreign_is_overwritten(tmp_path, mo
     page = explore(lambda x: x * 2.0, spec(3), targets=[])
     where = page.save(tmp_path / "f.html")
     assert where.read_text(encoding="utf-8") == page.html
-    assert page.save(where) == where  # a page of ours may be replaced
+    assert page.save(where) == where  # it may replace one of our own pages
     (tmp_path / "mine.html").write_text("mine")
     with pytest.raises(FileExistsError, match="not a page of the Explorer"):
         page.save(tmp_path / "mine.html")
@@ -949,7 +951,7 @@ def test_the_data_of_a_large_program_are_deflated_and_the_same(tmp_path, monkeyp
     packed = page.html.split('data-packed="deflate" id="model">')[1].split("</script>")[0]
     assert zlib.decompress(base64.b64decode(packed)).decode() == bundle.as_json(page.data)
     where = page.save(tmp_path / "f.html")
-    assert page.save(where) == where  # it is known as a page of ours
+    assert page.save(where) == where  # the file is recognised as one of our pages
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX: a process that is asked whether it is there")
@@ -1088,7 +1090,7 @@ def test_calls_are_those_of_the_object_that_was_named(tmp_path, library, monkeyp
     for name, many in (("step", 2), ("part", 1), ("twice", 1), ("rows", 1)):
         _, own, _ = recorded.calls_of(f"model.py:{name}", "model.py", library == "jax")
         assert len(own) == many, name
-    _, own, _ = recorded.calls_of("model.py:loss", "model.py", library == "jax")  # not jitted itself: by its name
+    _, own, _ = recorded.calls_of("model.py:loss", "model.py", library == "jax")  # `loss` is not jitted
     assert "loss" in {call.name for call in own}
 
 
@@ -1203,7 +1205,7 @@ def test_a_compiler_that_takes_too_long_leaves_the_page_to_the_others(tmp_path, 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(PROGRAM)
     types = ["--shapes", "f32[3],f32[]"]
-    assert cli.main(["explore", "model.py:step", *types, "--target", "cpu"]) == problems.OK  # from now on it is known
+    assert cli.main(["explore", "model.py:step", *types, "--target", "cpu"]) == problems.OK  # now the program is cached
     capsys.readouterr()
     monkeypatch.setattr(process, "PROGRAM", ["-c", "import time; time.sleep(1000)"])
     status = cli.main(
@@ -1213,7 +1215,7 @@ def test_a_compiler_that_takes_too_long_leaves_the_page_to_the_others(tmp_path, 
     assert status == problems.FAILED
     assert (
         "  (compiling step for tpu:v5e)" in said.err.splitlines()
-    )  # on a busy machine other steps are waited for, too
+    )  # on a busy machine other steps may take long enough to be shown, too
     assert "for cpu" not in said.err
     assert "compiled for cpu\n" in said.out
     assert "had not finished 'step' after 2 s" in said.out
@@ -1225,7 +1227,7 @@ def test_a_compiler_that_takes_too_long_leaves_the_page_to_the_others(tmp_path, 
 
 
 def write_fails(error, after=0):
-    """What writes a new file, takes that many bytes, and then raises."""
+    """Return a function that writes the first `after` bytes of a file, and then raises the error."""
 
     def written(path, content):
         pathlib.Path(path).write_bytes(content[:after])
@@ -1235,7 +1237,7 @@ def write_fails(error, after=0):
 
 
 def explored(folder, monkeypatch, capsys):
-    """`jitkit explore` in this process. Returns status, and what it said, but for the progress that a slow machine shows."""
+    """Run `jitkit explore` in this process; return its status and output, without the progress lines of a slow machine."""
     monkeypatch.chdir(folder)
     (folder / "model.py").write_text(PROGRAM)
     status = cli.main(["explore", "model.py:step", "--shapes", "f32[3],f32[]", "--target", "cpu"])
@@ -1544,7 +1546,7 @@ def test_a_miss_of_jaxs_has_a_kind_and_is_compared_with_the_call_that_differs_le
         for name in ("rolled", "scaled")
     ]
     static = "another static value"
-    assert told[0] == [("first call", None), (static, 1), (static, 1)]  # not 2, which has other steps, too
+    assert told[0] == [("first call", None), (static, 1), (static, 1)]  # not call 2, in which `steps` differs, too
     assert told[1][:3] == [("first call", None), ("other types", 1), ("other types", 1)]
     assert told[1][3:] == [("another structure", 2), ("another option", 2)]
 
@@ -1605,7 +1607,7 @@ def test_a_miss_of_jaxs_has_the_advice_that_a_miss_of_ours_has():
             "If this is the last, shorter batch: pad it to 10 rows, and mask what was added out of sums and means, to share the entry."
         ],
     ]
-    explained = int(JAX_VERSION < (0, 12))  # later versions say of another static function "explanation unavailable"
+    explained = int(JAX_VERSION < (0, 12))  # later versions say nothing of another static function
     assert [len(each) for each in advised[4:]] == [0, 1, explained, 0, 1], advised
     assert advised[6] == explained * [
         "No edit is needed: this program is compiled once, and found again at the next such call."

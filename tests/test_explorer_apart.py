@@ -16,7 +16,7 @@ def spec(*shape, dtype="float32"):
 
 
 def pairs(function, *args):
-    """The kernels that read one another on this CPU: opcode of the first, of the second, rule, and sentence."""
+    """Return the kernels that read one another on this CPU: opcode of the first, of the second, rule, and sentence."""
     [cpu] = jitkit.explore(function, *args, targets=["cpu"]).data["targets"]
 
     def opcode(row):
@@ -33,7 +33,7 @@ def read_twice(x):
 X, ROW = spec(64, 64), spec(64)
 WHOLE = spec(64, 64, dtype="int32")
 
-# By rule: a program of several kernels; and the same without what the rule names, which is one kernel.
+# rule -> a program of several kernels, and the same program without what the rule names: then it is one kernel
 PROGRAMS = {
     "several readers": (read_twice, lambda x: jnp.flip(jnp.tanh(x), 0) + 1, [X]),
     "spread": (lambda x, v: jnp.exp(v) * x, lambda x, v: jnp.exp(x) * v, [X, ROW]),
@@ -115,7 +115,7 @@ ENTRY %main (x: f32[8,8]) -> f32[8,8] {
         ("", "", "cpu", "library"),
         ('"__ynn_fusion"', '"other"', "cpu", "spread"),  # the sum would be computed for each of eight columns
         ('"__ynn_fusion"', '"other"', "gpu", "spread"),
-        ('"__ynn_fusion"', '"other"', "tpu", ""),  # how a TPU's kernel spreads a value is not known here
+        ('"__ynn_fusion"', '"other"', "tpu", ""),  # we do not know how a TPU's kernel broadcasts a value
         ("broadcast(%p.2), dimensions={0}", "broadcast(%p.1), dimensions={0,1}", "cpu", "library"),
         ("kind=kLoop", "kind=kCustom", "gpu", "library"),
         ('"__ynn_fusion"', '"__triton"', "cpu", "spread"),
@@ -183,7 +183,7 @@ def test_where_the_program_does_not_show_why_it_is_xla_s_own_choice():
 def test_a_scatter_changes_its_array_where_it_is_and_has_no_result_before_its_end():
     found = pairs(lambda x, i: jnp.sin(x).at[i].add(1.0) * 2, ROW, spec(10, dtype="int32"))
     of_it = [why for _, _, rule, why in found if rule == "whole"]
-    said = [why for why in of_it if "puts no other operation" not in why]  # those are about its indices and updates
+    said = [why for why in of_it if "puts no other operation" not in why]  # without the scatter's indices and updates
     assert (len(said), len(of_it)) == (2, 4)
     assert "where it is" in said[0] or "where it is" in said[1]
 

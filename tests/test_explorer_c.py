@@ -51,7 +51,7 @@ def test_each_line_of_c_has_its_equation(data):
         (r"f32 w\d+ = in0\[", []),
     ):
         assert [numbers for line, numbers in found.items() if re.match(wanted, line)][:1] == [of], wanted
-    assert not any("eqn~" in line for line in listing["lines"])  # which is no word of the program's
+    assert not any("eqn~" in line for line in listing["lines"])  # `eqn~` is our own mark
     assert data["c"]["costs"]["loops"] == 3
     heads = [row for row, line in enumerate(listing["lines"]) if line.startswith("LOOP")]
     assert {*primitives(data, listing["equations"][heads[0]])} >= {"reduce_max", "sub", "exp", "reduce_sum", "div"}

@@ -17,7 +17,9 @@ def spec(*shape, dtype="float32"):
 
 
 def seen(function, *args):
-    """The data of a page, this CPU's part of it, and for each line of its program the primitives that it is surely linked to."""
+    """Return the data of a page, this CPU's part of it, and for each line of its program the primitives that it is surely linked
+    to.
+    """
     data = jitkit.explore(function, *args, targets=["cpu"]).data
     [cpu] = data["targets"]
     names = [[data["equations"][n]["primitive"] for n in numbers] for numbers in cpu["hlo"]["equations"]]
@@ -145,7 +147,7 @@ def test_a_product_that_is_computed_twice_is_not_said_to_be_computed_once(look):
     assert first is None
     assert second is None or second["rule"] != "duplicate"
     shared = [numbers for numbers in cpu["hlo"]["equations"] if len(numbers) > 1]
-    assert not shared  # each product is one equation's
+    assert not shared  # each product belongs to one equation only
 
 
 def test_where_two_products_in_a_branch_read_the_same_it_is_not_known_which_is_whose():

@@ -1,4 +1,6 @@
-"""What readers of the Explorer's pages asked in vain, or were told wrongly: copies, turns of loops, conversions, transposes in branches."""
+"""Questions of readers that the Explorer's pages did not answer, or answered wrongly: copies, iterations of loops, conversions, transposes
+in branches.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from jitkit.targets.hlo import Program
 
 
 def copies(cpu):
-    """For each copy of the program: what it copies, and its note."""
+    """Return for each copy in the program its line, and its note."""
     listing = cpu["hlo"]
     return [
         (line.strip(), listing["notes"].get(str(row), listing["notes"].get(row, "")))
@@ -360,7 +362,7 @@ ENTRY %main (x: f32[8,8], v: f32[8,4]) -> (f32[8,4], f32[8,8]) {
 
 
 def linked_in(text, function, *args):
-    """Which equations a kernel without a name is linked to, by an answer that has this program."""
+    """Return the primitives that a kernel without a name is linked to, if the compiler answers with the program `text`."""
     subject = ours.subject(function, args)
     numbers = {each.primitive: n for n, each in enumerate(subject.equations)}
     text = text.replace("LAST", str(numbers.get("sin", 0))).replace("EXP", str(numbers["exp"]))

@@ -1,4 +1,4 @@
-"""Programs that fresh eyes explored: what XLA's rules of algebra made of products, sums, and truth values."""
+"""Programs of new readers: what XLA's algebraic simplifier makes of products, sums, and bools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def spec(*shape, dtype="float32"):
 
 
 def answered(function, *args):
-    """Return the sure reasons, by rule: the primitives. All links and reasons have to hold."""
+    """Return the primitives that are removed for sure, by rule. Check that all links and reasons hold."""
     trial = knockout.Trial(function, args)
     assert [at for at in trial.links() if trial.link(at) == "wrong"] == []
     sure = {int(number): fate for number, fate in trial.fates.items() if fate["sure"]}

@@ -1,4 +1,4 @@
-"""Programs that fresh eyes explored: loops of one turn, and broadcasts that were moved behind several operations."""
+"""Programs of new readers: loops of one iteration, and broadcasts that XLA moved past several operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fresh eyes missed on the pages of three programs: reciprocals, padded types, late readers of carries, residuals, rows of vmap."""
+"""What new readers missed on the pages of three programs: reciprocals, padded types, late readers of carries, residuals, rows of vmap."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_what_a_scan_keeps_for_the_reverse_pass_only():
 
     data = jitkit.explore(jitkit.value_and_grad(loss), spec(8, 8), spec(5, 4, 8), targets="cpu").data
     kept = [each for each in data["kept"] if each["type"] == "f32[5,4,8]"]
-    assert len(kept) == len(data["kept"]) == 3  # what `loss` itself reads, f32[5], is none
+    assert len(kept) == len(data["kept"]) == 3  # the f32[5] that `loss` itself reads is not a residual
     assert {data["equations"][each["equation"]]["primitive"] for each in kept} == {"scan"}
     of = [each["of"] for each in kept]
     assert sorted("" if n is None else data["equations"][n]["primitive"] for n in of) == ["", "sub", "tanh"]

@@ -1,4 +1,4 @@
-"""What the Explorer says surely, beside an oracle that looks at no names: `knockout`. On written and on random programs."""
+"""The Explorer's sure answers, checked by an oracle that does not read names (`knockout`), on given and on random programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jitkit.explorer import fates, hlo, ours, stablehlo
 
 
 def hold(trials, share):
-    """Whether this share of what is said surely of programs holds. Prints the count."""
+    """Check that at least this share of the Explorer's sure answers holds; print the counts."""
     count, total, wrong = counted(trials)
     right = total["link", "right"] + total["reason", "right"]
     print(f"{count} programs: {dict(total)}", *wrong, sep="\n")
@@ -57,7 +57,7 @@ def test_the_oracle_finds_a_wrong_link_and_a_wrong_reason():
     assert trial.link(at) == "right"
     trial.read.links.exact[at] = [1]  # the cosine
     assert trial.link(at) == "wrong"
-    trial.read.links.exact[at] = [2]  # what reads it
+    trial.read.links.exact[at] = [2]  # its reader
     assert trial.link(at) == "wrong"
     trial.fates["0"] = {"fate": "removed", "rule": "dead", "why": "", "sure": True}
     assert not trial.reason(0)
@@ -73,7 +73,7 @@ def test_a_product_that_is_spread_afterwards_is_linked_to_all_that_spread():
     [spread] = [at for at, each in trial.cones.at.items() if each.opcode == "broadcast"]
     assert trial.read.links.rules[spread] == "spread behind it, not before"
     assert trial.link(product) == trial.link(spread) == "right"
-    trial.read.links.exact[spread] = trial.read.links.called[spread]  # the name alone
+    trial.read.links.exact[spread] = trial.read.links.called[spread]  # links by the name alone
     assert trial.link(spread) == "wrong"
 
 
@@ -108,7 +108,7 @@ def test_a_product_that_makes_its_transpose_at_once_is_of_both():
     assert linked == ["dot_general", "transpose"]
     assert trial.read.flops[trial.read.links.exact[product][0]] == 2 * 6 * 4 * 5
     hold([trial], 1.0)
-    trial.read.links.exact[product] = [0, *trial.read.links.exact[product]]  # the cosine is no part of it
+    trial.read.links.exact[product] = [0, *trial.read.links.exact[product]]  # the cosine does not belong to it
     assert trial.link(product) == "wrong"
 
 
@@ -216,7 +216,7 @@ def ints(*shape):
     return jitkit.ShapeDtypeStruct(shape, "int32")
 
 
-# a program, and the reasons of all that is not there: by primitive, words
+# a program, and the reason for each removed equation: primitive -> words
 FOLDED = {
     "a constant predicate": (
         lambda x, y: jnp.where(True, x, 2 * y) + 1, [spec(8), spec(8)],
@@ -309,13 +309,13 @@ def test_a_broadcast_that_several_equations_wrote_is_of_all_of_them(function, ar
     assert max(len(trial.read.links.exact[at]) for at in spread) > 1
     for at in spread:
         numbers = trial.read.links.exact[at]
-        for number in numbers:  # it stays as long as one of them is there: each wrote it
+        for number in numbers:  # it stays while one of the equations is there, since each computes it
             others = [each for each in numbers if each != number]
             assert not others or trial.cones.of(at) in trial.without_operands(*others).all
 
 
 def lines(function, *args):
-    """The lines on which each line of a function is said to do arithmetic on this CPU: its offset, kernels and flops."""
+    """Return for each line of a function that does arithmetic on this CPU its offset, its kernels and its flops."""
     data = jitkit.explore(function, *args, targets=["cpu"]).data
     [cpu] = data["targets"]
     first = function.__code__.co_firstlineno
@@ -495,7 +495,9 @@ def test_a_product_of_several_is_of_those_that_read_through_what_is_gone_too():
 
 
 def told(trial):
-    """What became of each equation, by its primitive and, if there are several, in the order of the program."""
+    """Return the rules of the equations' fates, each with whether it is sure, by primitive, in the order of the
+    program.
+    """
     found = collections.defaultdict(list)
     for number, fate in trial.fates.items():
         found[trial.equations[int(number)].primitive].append((fate["rule"], fate["sure"]))
@@ -518,7 +520,7 @@ def test_a_call_that_nothing_reads_says_nothing_of_what_its_function_does_in_ano
     def f(x):
         one = x == x
         constant = one // one
-        x // constant  # its `where` is the same jaxpr, and nothing reads it
+        x // constant  # its jaxpr for `where` is the same object, and nothing reads the result
         return constant * 2
 
     trial = knockout.Trial(f, (ints(),))
@@ -595,7 +597,7 @@ def test_a_conversion_in_front_of_a_product_is_of_the_product_and_not_of_what_it
     assert widened
     for at in widened:
         named = {trial.equations[n].primitive for n in trial.read.links.exact[at]}
-        # later versions of XLA convert in a loop of its own, which the page still gives to the gather that it reads
+        # later versions of XLA convert in a separate loop, which the page links to the gather that it reads
         assert named == {"dot_general"} or (JAX_VERSION >= (0, 12) and named == {"gather"})
         assert trial.link(at) != "wrong"
 

@@ -47,7 +47,7 @@ def step(w, x):
 
 
 def other(data, name):
-    """The same target under another name, as if there were two compilers here."""
+    """Return the same target under another name, as if there were two compilers here."""
     return data | {"targets": [*data["targets"], data["targets"][0] | {"name": name}]}
 
 
@@ -88,7 +88,9 @@ def browser():
 
 @pytest.fixture
 def opened(browser):
-    """Opens a page, and at the end asks that nothing was complained about, or asked from a network."""
+    """Yield a function that opens a page. At the end, check that the browser reported no error and made no request to a
+    network.
+    """
     complaints = []
     contexts = []
 
@@ -120,7 +122,7 @@ def settle(page):
 
 
 def marked(page, pane, kind="hit"):
-    """The rows of a pane that are marked, of those that are drawn."""
+    """Return the rows of a pane that are marked, of those that are drawn."""
     return {
         int(row)
         for row in page.eval_on_selector_all(f"#pane-{pane} .row.{kind}", "rows => rows.map(row => row.dataset.row)")
@@ -197,7 +199,7 @@ def test_what_is_gone_is_listed_linked_and_said(opened, file, data):
 
 
 def with_fates(data, *fates):
-    """The page's data with targets of these fates."""
+    """Return the page's data with targets of these fates."""
     own = data["targets"][0]
     return data | {
         "targets": [own | {"name": f"chip{i}", "fates": each, "rounded": {}} for i, each in enumerate(fates)]
@@ -250,7 +252,7 @@ def test_the_summary_counts_all_that_is_gone_once_and_hides_none_of_few(opened, 
     said = f"result of {first['primitive']} (line {first['line']}): {first['results'].partition('[')[0]} on chip0, bf16 on chip1."
     [types] = [line for line in lines if line.startswith("Other types than in the program")]
     assert types.endswith(said)
-    assert lines[-1] == differing  # it says least of how they differ
+    assert lines[-1] == differing  # the line that says least about the differences comes last
 
 
 def test_the_search_field_goes_from_row_to_row_and_opens_what_is_folded(opened, file, data):
@@ -261,7 +263,7 @@ def test_the_search_field_goes_from_row_to_row_and_opens_what_is_folded(opened, 
     rows = [row for row, line in enumerate(lines) if "parameter(" in line]
     assert len(rows) > 1
     assert page.inner_text(".search output") == f"{len(rows)} rows, Enter"
-    for at, row in [*enumerate(rows), (0, rows[0])]:  # and round to the first
+    for at, row in [*enumerate(rows), (0, rows[0])]:  # after the last row it wraps around
         page.keyboard.press("Enter")
         assert page.inner_text(".search output") == f"{at + 1} of {len(rows)}: Optimised HLO"
         assert page.locator(f"#hlo-{row}").is_visible()
@@ -444,7 +446,7 @@ def test_the_page_says_which_call_s_program_it_shows(opened, file, data, tmp_pat
         assert "program of call #6" in page.inner_text(place), place
     assert "The other panes show the program of this call." in page.inner_text("#pane-calls .which")
     page.click("#pane-calls button:has-text('miss') >> nth=0")
-    # a click does not change it, and the reason says so
+    # the click changes nothing, and the page says why
     assert "program of call #6" in page.inner_text("#top .of-call")
     none = written(data | {"calls": data["calls"] | {"shown": None}}, tmp_path)
     assert "not that of a call" in opened(none, "#show=calls").inner_text("#pane-calls .which")
@@ -499,7 +501,7 @@ def test_the_summary_answers_why_a_call_missed_what_is_gone_and_where_targets_di
     words = page.inner_text(".summary")
     assert "6 calls, 2 of them missed the cache (call #1 as the first one)." in words
     assert re.search(r"sin \(line \d+\)[^:;]*: dead code, no result depends on it", words)
-    assert "have as many kernels for each line, as all targets" in words  # the two are one
+    assert "have as many kernels for each line, as all targets" in words  # both targets have the same kernels
     missed = "call #6 missed (new signature): x: float32[3,8] before, float32[5,8] now."
     assert f"{missed} No edit is needed" in words  # more rows
     assert re.search(r"In its jaxpr, against that of #1, \d+ of \d+ lines have other types or numbers\.", words)
@@ -639,7 +641,7 @@ def test_it_prints_whole(opened, file, data):
     assert page.is_visible("#top nav")
 
 
-_BROUGHT = ROOT / "docs" / "_build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"  # by `make test-docs`
+_BROUGHT = ROOT / "docs" / "_build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"  # `make test-docs` installs it
 AXE = next(filter(pathlib.Path.is_file, [pathlib.Path(os.environ.get("AXE", "no/axe.min.js")), _BROUGHT]), None)
 
 
@@ -707,7 +709,7 @@ def test_a_function_that_failed_shows_where_and_how_far(opened, tmp_path):
     assert page.evaluate("(box => box.scrollHeight <= box.clientHeight)(document.querySelector('.failure pre'))")
     assert page.inner_text(".signature") == "(x: float32[3])"
     buttons = page.eval_on_selector_all("nav [data-pane]", "all => all.map(each => each.dataset.pane)")
-    assert buttons == ["python", "jaxpr"]  # the others have nothing
+    assert buttons == ["python", "jaxpr"]  # the other panes are empty
     assert "if y.sum() > 0" in page.inner_text("#pane-python .row.error")
     assert "sin" in page.inner_text("#pane-jaxpr")
     assert not page.is_visible("#pane-stablehlo")
@@ -756,7 +758,7 @@ def test_ten_thousand_equations_stay_usable(opened, tmp_path):
     path = tmp_path / "large.html"
     path.write_text(bundle.page(made), encoding="utf-8")
     assert 'data-packed="deflate"' in path.read_text(encoding="utf-8")
-    assert path.stat().st_size <= 2_000_000  # four targets have five times as much of their own
+    assert path.stat().st_size <= 2_000_000  # with four targets, a page has five times as much data
     page = opened(path)
     assert page.evaluate("performance.now()") < 8000
     assert page.locator("#pane-jaxpr .row").count() < 200

@@ -49,7 +49,7 @@ def test_every_traced_line_every_equation_and_nearly_every_operation_is_linked(l
         for each in family(number):
             around.setdefault(each, set()).add(number)
     nothing = [n for n, each in enumerate(equations) if each["live"] and not (family(n) | around[n]) & written]
-    # what changes neither values nor types in the program has no operation there, in JAX's lowering as in ours
+    # equations that change neither values nor types are lowered to no operation, by JAX and by us
     assert {equations[n]["primitive"] for n in nothing} <= {
         "convert_element_type", "stop_gradient", "random_wrap", "random_unwrap", "broadcast_in_dim", "reshape", "copy"
     }  # fmt: skip
@@ -141,7 +141,7 @@ def test_a_module_of_equinox_with_a_list_in_it_is_explored_as_it_is():
 
 
 def of_module(apply, state, line):
-    """Its lines are the user's, not those of the library that they call."""
+    """Check a module of a library: its equations belong to lines of the user, not to lines of the library."""
     data = exploration(subject_of(apply, (state, jax.numpy.ones((2, 4))), {}, True), ["cpu"], keep=False).data
     [row] = [row for row, text in enumerate(data["python"]["lines"]) if line in text]
     primitives = {data["equations"][number]["primitive"] for number in data["python"]["equations"][row]}

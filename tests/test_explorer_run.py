@@ -65,7 +65,7 @@ def test_each_function_of_a_run_is_a_row_the_dearest_first_however_it_was_made(t
     assert rows == {
         "grads": (3, [1, 3]),
         "evaluate": (1, [1]),
-        "quickly": (1, []),  # the same function and options: it finds what was compiled for the other one
+        "quickly": (1, []),  # the same function and options: it reuses the program of the other one
         "index": (1, [1]),
         "<lambda>": (3, [1, 2, 3]),
         unnamed: (1, [1]),
@@ -87,7 +87,7 @@ def test_the_command_writes_an_index_and_a_page_for_each_function(tmp_path, monk
     assert {file for file, _ in links} == {each.name for each in pathlib.Path("train-explored").iterdir()} - {
         "index.html"
     }
-    assert "index-2.html" in {file for file, _ in links}  # a function may be called so
+    assert "index-2.html" in {file for file, _ in links}  # a function may have the name `index`
     for file, number in links:
         page = pathlib.Path("train-explored", file).read_text(encoding="utf-8")
         data = json.loads(page.split('id="model">')[1].split("</script>")[0])

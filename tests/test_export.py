@@ -78,7 +78,7 @@ def test_bytes_give_the_function_back_with_its_reverse_passes():
 
 
 def test_another_process_calls_the_function_without_its_python(tmp_path):
-    table = jnp.arange(5000, dtype=jnp.float32)  # so large that the program takes it as an argument
+    table = jnp.arange(5000, dtype=jnp.float32)  # large enough to become an argument of the program
     e = export.export(jitkit.jit(lambda i, half: (table[i] * 2, half + 1)))(
         np.int32([3, 4999]), jnp.ones(2, jnp.bfloat16)
     )

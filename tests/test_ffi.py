@@ -26,7 +26,7 @@ def _factor(jax, **more):
 
 @pytest.fixture(autouse=True)
 def lapack():
-    """LAPACK's functions are registered when the first program with one is compiled."""
+    """Compile a program with LAPACK: the first one registers LAPACK's functions."""
     jitkit.numpy.linalg.cholesky(A)
 
 

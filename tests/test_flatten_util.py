@@ -1,4 +1,4 @@
-"""`flatten_util.ravel_pytree` against JAX's: the vector, the way back, and what it refuses."""
+"""`flatten_util.ravel_pytree` against JAX's: the vector, the function that unravels it, and errors."""
 
 from __future__ import annotations
 

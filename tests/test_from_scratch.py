@@ -32,7 +32,7 @@ from jitkit.kata.pytest.rungs import programs_of
 
 RUNGS = {rung.number: rung for rung in all_rungs()}
 FIRST = solution_file().read_text(encoding="utf-8")
-SOLUTION = solution_text()  # with what is behind the door: tests/test_behind_the_door.py
+SOLUTION = solution_text()  # with the part behind the door, which tests/test_behind_the_door.py tests
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +50,7 @@ COMPUTE_THEM = {
 
 @pytest.fixture(autouse=True)
 def folders_share_what_is_right(request, monkeypatch):
-    """In this process: but for three tests, nothing here is about how jitkit's results are computed."""
+    """Share jitkit's results among the tests of this process, except for three tests that are about computing them."""
     if request.node.originalname not in COMPUTE_THEM:
         share_results(monkeypatch)
 
@@ -220,7 +220,7 @@ def test_a_package_that_ruins_its_folder_gets_a_sentence(name, tmp_path, monkeyp
         assert f"your package is gone from {folder}" in said
     elif name == "its own memory deleted":
         assert ".jitkit was deleted while your package ran" in said
-        assert main(["check", "1"]) == 1  # and deletes it again
+        assert main(["check", "1"]) == 1  # the package deletes it again
     else:
         assert "E, whose message cannot be printed" in said
 
@@ -257,11 +257,11 @@ def test_what_is_right_is_computed_by_a_few_processes_for_many_rungs_and_once(tm
     monkeypatch.setattr(running, "run", lambda job, *rest: started.append(job) or run(job, *rest))
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     rungs = [RUNGS[number] for number in ("01", "02", "03", "04", "05")]
-    climber = Climber(tmp_path / "kept", seconds=0.01)  # the limit of packages is not jitkit's
+    climber = Climber(tmp_path / "kept", seconds=0.01)  # this limit holds for packages, not for jitkit
     checks = climber.checks(rungs)
     first = climber.expected(rungs, checks, 0)
     assert [outcome.check for outcome in first] == [check.name for check in checks]
-    assert len(started) == 2  # and not five
+    assert len(started) == 2  # two processes, not five
     assert sorted(name for job in started for name in job.wanted) == sorted(check.name for check in checks)
     again = Climber(tmp_path / "kept").expected(rungs, checks, 0)
     assert [outcome.value for outcome in again] == [outcome.value for outcome in first]
@@ -343,7 +343,7 @@ def test_a_package_that_cannot_be_imported_forgets_nothing_and_a_fallen_rung_doe
     assert main(["check"]) == 1
     assert "fail  04 Types" in capsys.readouterr().out
     file.write_text(prefix(SOLUTION, "04"))
-    assert main(["check"]) == 0  # what fell is checked again, up to where the package stood
+    assert main(["check"]) == 0  # failed rungs are checked again, up to the last rung that the package had reached
     assert "pass  04 Types" in capsys.readouterr().out
 
 
@@ -387,7 +387,7 @@ def test_what_the_last_save_needed_is_loaded_while_the_next_one_is_waited_for(tm
     executables.load_ahead(folder, jaxlib, lambda data: loaded.append(data) or data, lambda: False)
     assert loaded == [b"machine code"] * 2
     assert executables.remembered(folder, "two", jaxlib, never, never) == b"machine code"
-    os.utime(jaxlib, (1, 1))  # another jaxlib: what was compiled with this one is not touched
+    os.utime(jaxlib, (1, 1))  # as if jaxlib were another one: code of the earlier one is not loaded
     executables.load_ahead(folder, jaxlib, loaded.append, lambda: False)
     assert len(loaded) == 2
 
@@ -430,7 +430,7 @@ def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_r
     )
     assert "a warm call: 5 µs; jax 4 µs: 1.3 times that" in found.sentences
     card = ElementTree.fromstring(card_text("my<jax", found))
-    assert card.get("viewBox") == f"0 0 {card.get('width')} {card.get('height')}"  # it shrinks with its window
+    assert card.get("viewBox") == f"0 0 {card.get('width')} {card.get('height')}"  # so that it shrinks with its window
     assert "prefers-color-scheme: dark" in card_text("my<jax", found)
     bars = [x for x in card.iter() if x.tag.endswith("rect")]
     assert len(bars) == 1 + 2 * len(rungs) + len(calls)
@@ -632,7 +632,7 @@ def test_files_that_are_called_like_modules_that_we_need_do_no_harm(tmp_path):
         (tmp_path / "mine" / f"{name}.py").write_text("raise RuntimeError('the wrong one')\n")
     done = run_in(tmp_path / "mine", "-m", "jitkit.kata", "check", "1")
     assert "to do  01 One door" in done.stdout, done.stderr
-    for name in ("json", "random", "jax"):  # pytest imports these, and may have numpy loaded by others
+    for name in ("json", "random", "jax"):  # pytest imports these names itself
         (tmp_path / "mine" / f"{name}.py").unlink()
     done = run_in(tmp_path / "mine", "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert f"{len(Climber().checks([RUNGS['01']]))} failed" in done.stdout, done.stdout
@@ -668,7 +668,7 @@ def test_where_such_a_file_is_taken_for_the_module_it_is_named(name, tmp_path):
     start = "import sys; from jitkit.kata.__main__ import main; sys.argv = ['jitkit', 'check', '1']; sys.exit(main())"
     done = run_in(tmp_path / "mine", "-P", "-c", start, path=".")
     assert done.returncode == 1
-    if name == "copy" and sys.version_info >= (3, 12):  # nothing asks for it there, so it does no harm
+    if name == "copy" and sys.version_info >= (3, 12):  # since 3.12 nothing here imports `copy`
         assert "Nothing is written yet" in done.stdout
         assert not done.stderr
         return
@@ -801,7 +801,7 @@ def test_a_package_that_is_like_a_wrong_version_is_asked_its_question_and_shown_
     for label in (
         "the sine of an integer is an integer",
         "the second operand comes first",
-    ):  # which both fail the same program first
+    ):  # both versions fail the same program first
         [version] = [v for v in wrong_versions(RUNGS["01"]) if v.label == label]
         pathlib.Path("myjax.py").write_text(version.applied(SOLUTION, RUNGS["01"]))
         capsys.readouterr()
@@ -813,7 +813,7 @@ def test_a_package_that_is_like_a_wrong_version_is_asked_its_question_and_shown_
         assert "def integers(jk, rng): n = rng.integers(1, 5, 4)" in said
     pathlib.Path("myjax.py").write_text("numpy = None\n")
     assert main(["check", "1"]) == 1
-    assert "Ask yourself" not in capsys.readouterr().out  # where nothing is written, nothing is believed
+    assert "Ask yourself" not in capsys.readouterr().out  # nothing is written yet, so no misconception is named
 
 
 def test_recorded_answers_are_wrong_for_the_numbers_of_another_seed(tmp_path, kept):
@@ -908,7 +908,7 @@ numpy.cos = remembered
     pathlib.Path("myjax.py").write_text(prefix(SOLUTION, "01"))
     assert main(["check", "1"]) == 0
     assert "gives right results for the first numbers" not in capsys.readouterr().out
-    monkeypatch.setattr("jitkit.kata.verbs.on_the_ladder.random", None)  # what passed is not asked twice at every save
+    monkeypatch.setattr("jitkit.kata.verbs.on_the_ladder.random", None)  # a rung that passed is not run twice
     assert main(["check", "1"]) == 0
 
 

@@ -36,8 +36,8 @@ sys.meta_path.insert(0, NoJax())
 
 
 def run(program: str, before: str = HAS_NO_JAX, *arguments: str, **environment: str) -> list[str]:
-    """The lines that a program prints, which must end well, on the CPU unless `environment` says something else. In `make test`
-    XLA compiles there as it does here: in a fraction of its time.
+    """Return the lines that a program prints, which must end well, on the CPU unless `environment` says something else. In
+    `make test` XLA compiles there as it does here: in a fraction of its time.
     """
     env = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_", "JITKIT_"))}
     if not tails.with_tails:

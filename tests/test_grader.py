@@ -58,7 +58,7 @@ def command(*words):
 
 
 def graded(tmp_path, rows, *options, limits="seconds = 20"):
-    """The records of a batch of rows, by the row's name."""
+    """Return the records of a batch of rows, by the row's name."""
     write(tmp_path / "in", rows)
     (tmp_path / "in" / "course.toml").write_text(f"[limits]\n{limits}\n", encoding="utf-8")
     assert command("grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", *options) == 0
@@ -116,7 +116,7 @@ def test_without_a_jail_nothing_is_graded_unless_told_so(tmp_path, monkeypatch, 
 
 
 def written(folder, lab, sources):
-    """A student's file of a lab: functions by exercise, in the text of a submission."""
+    """Write a student's file of a lab; `sources` has the texts of functions by exercise."""
     texts = by_class([text for target_sources in sources.values() for text in target_sources])
     (folder / lab.name).mkdir(parents=True)
     text = f"{imports_of_lab(lab)}\n\n\n" + "\n\n\n".join(texts) + "\n"
@@ -128,7 +128,7 @@ def solution(exercise):
 
 
 def with_mutant(exercise, m):
-    """The reference's functions of an exercise, one of them a mutant."""
+    """Return the reference's functions of an exercise, one of them a mutant."""
     wrong_one = next(t for t in exercise.targets if m.target in ("", t.name))
     return [
         mutant_source(m, t, reference_function(t).source)
@@ -144,9 +144,8 @@ def state_of_learners(seed, name):
 
 
 def missed(labs, tmp_path, every):
-    """What is not as it should be: the reference has everything, stubs nothing, and a mutant fails a check against what it believes.
-
-    `every`: every how many-th mutant of a lab is tried.
+    """Return texts for what is wrong: the reference must get all points, stubs none, and a mutant must fail a check that is
+    against its misconception. Of the mutants of a lab, the first is tried, and then every `every`th one.
     """
     folder, expected = tmp_path / "in", {}
     for lab in labs:
@@ -256,7 +255,7 @@ def test_honest_work_has_the_verdicts_that_the_learner_sees(lab, tmp_path, monke
     source = LearnerSource(str(file), file.read_text(encoding="utf-8"), lab.names)
     assessor = Assessor()
     for e in lab.exercises:
-        theirs = assessor.assess(lab, e, source, seed=seed, draw=seed)  # its random programs are our first
+        theirs = assessor.assess(lab, e, source, seed=seed, draw=seed)  # grading draws more programs
         grade = records[e.id].grade
         public = [c["status"] for c in grade.checks if not c["hidden"]]
         if "uses jax" in grade.flags:
@@ -264,9 +263,9 @@ def test_honest_work_has_the_verdicts_that_the_learner_sees(lab, tmp_path, monke
             assert "FAIL" in {NAMES[r.status] for r in theirs.results}, e.id
             continue
         own = [NAMES[r.status] for r in theirs.results]
-        # of random programs the grader runs more than a save does: it may find what a save did not
+        # the grader runs more random programs than a save does, so it may find more
         more = [r.check.drawn and own[i] == "PASS" and public[i] == "FAIL" for i, r in enumerate(theirs.results)]
-        # and what is right by itself, where nothing else is, does not count
+        # and a check with a fixed result does not count if no other check passes
         told = [c["sentence"] for c in grade.checks if not c["hidden"]]
         more = [found or sentence == FIXED_ALONE for found, sentence in zip(more, told, strict=True)]
         assert [own[i] if more[i] else public[i] for i in range(len(own))] == own, e.id
@@ -325,7 +324,7 @@ def test_a_grader_that_is_killed_at_any_moment_neither_loses_nor_doubles_a_grade
             process.wait(chance.uniform(0.5, 5.0))
         process.kill()
         process.wait()
-        with contextlib.suppress(StoreError):  # killed before it made one
+        with contextlib.suppress(StoreError):  # the process was killed before it made a store
             after = grades_of(tmp_path / "out")
             assert before.items() <= after.items(), "what was written stays"
             before = after
@@ -358,7 +357,7 @@ def test_a_mended_check_is_graded_again_and_an_old_grade_stands_until_then(tmp_p
     assert command("regrade", tmp_path / "out", "--quiet", "--changed", "--lab", "00") == 0
     assert grades_of(tmp_path / "out") == first
     with Store(tmp_path / "out") as store:
-        assert len(list(store.grades())) == 1  # the verdict is the one that is known
+        assert len(list(store.grades())) == 1  # no second row, since the verdict is known
     assert command("report", tmp_path / "out", "--explain", MIXED[0].name, "00.1") == 0
     assert "Replayed now: the same verdicts." in capsys.readouterr().out
     assert command("export", tmp_path / "out", "--to", "json") == 0

@@ -1,4 +1,4 @@
-"""Branches of a zygote: what the workers of an exercise begin with is prepared once, and has nothing that they would not have."""
+"""Branches of a zygote: a branch prepares once what all workers of an exercise need, and has nothing that they do not have."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LABS = [lab for lab in all_labs() if lab.number in ("00", "01")]
 
 @pytest.fixture(scope="module")
 def workers():
-    """Without a jail, since no code of a student's is run."""
+    """Yield workers without a jail, since no student's code runs."""
     made = Workers(ShippedCode(LABS), LABS[0].folder.parent, NONE)
     yield made
     made.close()
@@ -59,9 +59,7 @@ def test_a_worker_of_a_branch_has_all_functions_but_those_of_the_exercise(worker
             assert worker.load({"fills": []}, 60.0) == {"is": "imported"}
             data, trouble = worker.ask(request, 60.0)
         assert trouble == ""
-        assert (b"No module named 'jitkit_holes'" in data) == missing, (
-            data
-        )  # what a hole does that nothing was put into
+        assert (b"No module named 'jitkit_holes'" in data) == missing, data  # what an empty hole does
 
 
 def test_a_branch_that_cannot_be_made_is_a_fault_of_ours(workers):

@@ -1,4 +1,5 @@
-"""A class with a tenth hostile, whose grader is killed twice: everybody has the grade that he has alone, in any order.
+"""A class in which one submission in ten is hostile, and whose grader is killed twice: each student gets the same grade
+as alone, in any order.
 
 JITKIT_CLASS says how many students it has, else 40.
 """
@@ -37,7 +38,7 @@ from jitkit.kata.engine.manifest import all_labs
 NUMBERS = ["00", "01"]
 LABS = [lab for lab in all_labs() if lab.number in NUMBERS]
 COUNT = int(os.environ.get("JITKIT_CLASS", "40"))
-# of ten; three days have begun for who is late, and five of seven checks pass for who is partly right
+# points of ten: `late` is three days late, and `partly` passes five of seven checks
 POINTS = {"right": 10.0, "late": 7.0, "partly": 7.14, "stub": 0.0, "wrong": 0.0, "unreadable": None}
 
 
@@ -51,12 +52,16 @@ def folder(tmp_path_factory):
 
 
 def verdict(grade, checks, hostile):
-    """What must be the same. How a hostile one fails may depend on what else the machine does: a bomb meets one limit or another."""
+    """Return what must be the same in each run. For a hostile submission these are not the checks' statuses: a fork bomb, say,
+    may hit one limit or another.
+    """
     return grade.outcome, grade.points, None if hostile else [c["status"] for c in checks]
 
 
 def alone(path, settings, kinds):
-    """The verdicts, by student and exercise, one student after the other, the last one first, with nothing known of the others."""
+    """Grade one student after the other, the last one first, without results of the others; return the verdicts by student and
+    exercise.
+    """
     grader = Grader(LABS, settings)
     workers, found = grader.workers(), {}
     try:
@@ -72,7 +77,7 @@ def alone(path, settings, kinds):
 
 
 def descendants(pid):
-    """The processes that a process has started, with all that these have started."""
+    """Return the processes that a process has started, with all that these have started."""
     parents = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -90,7 +95,9 @@ def count_of(out):
 
 
 def graded_until(words, out, wanted, tmp):
-    """Grade in a process of its own, which is killed when so many have a grade. Nothing that it started goes on."""
+    """Grade in a process, and kill it when `wanted` submissions have grades. Check that no process that it started
+    survives.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "grading", *words],
         cwd=ROOT,
@@ -157,7 +164,7 @@ def as_number(text):
 
 
 def added(pairs):
-    """The sum for each name, None where there is no number at all."""
+    """Return the sum of points for each name; None for a name without any number."""
     found = {}
     for name, points in pairs:
         before = found.setdefault(name, None)
@@ -166,7 +173,7 @@ def added(pairs):
 
 
 def every_format_sums_to(standing, out, capsys):
-    """What each student has in all formats is the same number, to the cent."""
+    """Check that all export formats give each student the same points, to the cent."""
     own = {}
     for r in standing.records:
         own[r.grade.student] = r.points if r.points is None else round(own.get(r.grade.student, 0.0) + r.points, 2)
@@ -184,7 +191,7 @@ def every_format_sums_to(standing, out, capsys):
     rows = list(csv.DictReader(io.StringIO(exported("csv"))))
     assert added((r["student"], as_number(r["points"])) for r in rows if r["student"] != "never") == own
     canvas = list(csv.DictReader(io.StringIO(exported("canvas"))))[1:]
-    # nothing of an INVALID one was run: a person looks, and no cell says 0
+    # nothing of an INVALID submission was run: its cell is empty, since a person decides
     invalid = {r.grade.student for r in standing.records if r.grade.outcome == "INVALID"}
     assert invalid == {name for name, points in own.items() if points is None}
     by_name = {f"Student {name[1:]}": points for name, points in own.items()}

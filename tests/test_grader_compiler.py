@@ -18,7 +18,7 @@ from grading.grader.standing import Standing
 from grading.grader.store import Store
 from jitkit.kata.ladder.rungs import prefix, solution_text
 
-NOTHING_IS_REFUSED = struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000)  # one line: everything is allowed
+NOTHING_IS_REFUSED = struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000)  # a filter of one line, which allows everything
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,9 @@ def jail():
 
 @pytest.fixture
 def ask(jail):
-    """Send a text as a check's process does; return whether there is a library, and it or the compiler's words."""
+    """Send a text to a compiler, as a check's process does. Return whether it made a library, and the library or its
+    message.
+    """
     machine = Compiler()
     machine.channel.settimeout(60)
 

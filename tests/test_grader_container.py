@@ -23,7 +23,7 @@ sys.exit({{"image": {inspect}, "build": {build}, "run": {run}}}[sys.argv[1]])
 
 @pytest.fixture
 def docker(tmp_path, monkeypatch):
-    """Makes an engine; gives what it was told."""
+    """Return a function that puts a fake container engine on the PATH, which writes its command lines down."""
 
     def make(name="docker", inspect=0, build=0, run=0):
         program = tmp_path / "bin" / name

@@ -47,7 +47,7 @@ def started(*words):
 
 @pytest.fixture
 def cluster():
-    """The address of a scheduler, and its process with those of two workers, by name."""
+    """Yield the address of a scheduler, and its process with those of two workers, by name."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"

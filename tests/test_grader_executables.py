@@ -1,4 +1,4 @@
-"""What XLA made of the reference's programs: found by an equal program, opened by it, and by nothing else."""
+"""Executables of the reference's programs: an equal program finds and decrypts them, and no other one does."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TEXT = """module @jit_f {
 
 
 class Runtime:
-    """What compiles, and says that it did."""
+    """Stands in for `jitkit.runtime`: notes what it compiles."""
 
     def __init__(self):
         self.compiled = []
@@ -58,7 +58,7 @@ class Runtime:
 
 @pytest.fixture
 def made(monkeypatch):
-    """A process with executables, and its runtime: `made(sealed, keeps)`."""
+    """Return the function `made(sealed, keeps)`, which installs `Executables` and returns them with their runtime."""
 
     def make(sealed, keeps=False):
         runtime = Runtime()
@@ -83,7 +83,7 @@ def test_an_equal_program_is_not_compiled_again_wherever_its_lines_are(made):
     ("text", "options"),
     [
         (TEXT.replace("add", "multiply"), ()),
-        (TEXT.replace('"result"', '" loc(other)"'), ()),  # in a text of the program, and no place in a file
+        (TEXT.replace('"result"', '" loc(other)"'), ()),  # `loc` in a string of the program is not a location
         (TEXT, (("xla_cpu_enable_fast_math", True),)),
     ],
 )
@@ -140,7 +140,7 @@ def test_a_check_that_has_to_see_xla_compile_does_not_take_the_executables_from_
         expected = grader.expected(workers, exercise)
     finally:
         workers.close()
-    assert len(expected["executables"]) > 15  # those of the random programs are among them
+    assert len(expected["executables"]) > 15  # including the executables of random programs
 
 
 def test_what_is_used_again_leaves_out_all_that_a_failing_check_made():
@@ -215,7 +215,7 @@ def test_nothing_of_a_students_can_be_kept_for_others():
 
 
 class Answering:
-    """Machines whose workers answer a program with the next of some frames."""
+    """Stands in for `Workers`: each program gets the next of these frames as its answer."""
 
     def __init__(self, *frames):
         self.frames = list(frames)
@@ -279,7 +279,7 @@ def test_a_process_that_has_used_xla_before_it_forks_has_no_thread_left_and_no_j
     assert done.stdout.split() == ["1", "False", "1"]
 
 
-@pytest.mark.filterwarnings("ignore:os.fork")  # JAX's, where another test has imported it
+@pytest.mark.filterwarnings("ignore:os.fork")  # JAX warns of forks, if another test has imported it
 def test_where_a_thread_is_left_the_process_that_forks_does_not_use_xla(monkeypatch):
     tried = []
     monkeypatch.setattr(warmth, "_compiled_in_a_fork", lambda: b"")

@@ -1,4 +1,4 @@
-"""What is made of grades: what stands, exports, pages, the course's policy, the store. Nothing of it runs a submission."""
+"""The standing grades, exports, pages, the course's policy, and the store. No test here runs a submission."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def result(key, *checks):
 
 
 def result_of(key, points):
-    """A verdict of two checks that comes to so many points of one."""
+    """Return a result with two checks that is worth this many points: 0, 0.5 or 1."""
     return result(key, check("PASS" if points else "FAIL"), check("PASS" if points == 1.0 else "FAIL"))
 
 
@@ -96,7 +96,7 @@ def test_a_path_that_is_no_text_is_kept_as_far_as_it_is(store):
 def test_two_graders_do_not_write_to_one_store(store):
     with pytest.raises(StoreError, match="another grader"):
         Store(store.folder, write=True)
-    Store(store.folder).close()  # reading is free
+    Store(store.folder).close()  # reading needs no lock
 
 
 @pytest.mark.parametrize(("version", "words"), [(99, "a later version"), (0, "an older version")])

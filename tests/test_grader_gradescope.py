@@ -12,10 +12,12 @@ from grading.grader import gradescope
 
 
 def autograded(tmp_path, monkeypatch, submission, bwrap=None):
-    """What Gradescope's scripts write for a submission, run in a folder of their own; `bwrap` stands in its place."""
+    """Run Gradescope's scripts for a submission, in a temporary folder; return what they write. `bwrap` is the text of
+    a fake bubblewrap.
+    """
     gradescope.write_gradescope(tmp_path / "zip", ["00"], False)
     text = (tmp_path / "zip" / "run_autograder").read_text(encoding="utf-8")
-    # the first one first: the folder may lie below it
+    # in this order, since the temporary folder may lie below /tmp
     places = {"/tmp/": f"{tmp_path}/", "/autograder": tmp_path / "autograder", "/opt/jitkit/bin/python": sys.executable}
     for path, place in places.items():
         text = text.replace(path, str(place))

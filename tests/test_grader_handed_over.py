@@ -1,4 +1,6 @@
-"""What courses and learning platforms hand over, and whose it is: nothing of it is run."""
+"""Folders and zips as courses and learning platforms hand them over, and which student each submission belongs to.
+Nothing is run.
+"""
 
 from __future__ import annotations
 
@@ -182,7 +184,7 @@ WRONG = RELU.replace("0", "1")
 
 
 def archive(path, members):
-    """Write an archive; each member is a path, as it stands there, and a text."""
+    """Write an archive; each member is a pair: the path as the archive stores it, and a text."""
     if path.suffix == ".tar":
         with tarfile.open(path, "w") as file:
             for name, text in members:

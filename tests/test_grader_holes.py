@@ -1,4 +1,4 @@
-"""Holes: what a zygote imports has no answer in it, and code that is put there does what splicing does."""
+"""Holes: the jitkit that a zygote imports has no answers in it, and filling a hole does the same as splicing."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_method_is_compiled_in_its_class():
     args = ", ".join(a.arg for a in reference.node.args.args)
     text = f"class {target.path[0]}:\n    def {target.path[1]}({args}):\n        return self.__secret\n"
     patch = holes.patch(answer(text, target))
-    if patch is not None:  # the reference has no parameters but these
+    if patch is not None:  # `patch` allows only the reference's parameters
         code = patch["functions"][str(target)]
         assert code.co_qualname == target.name
         assert f"_{target.path[0].lstrip('_')}__secret" in code.co_names

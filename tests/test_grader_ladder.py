@@ -104,7 +104,7 @@ def test_a_prefix_has_the_points_of_its_rungs_and_whoever_imports_jax_has_none(t
         "names",
         "from plain import a\nfrom inside import b\nfrom trace import c\n" + prefix(TEXT, "01"),
     )
-    for name, bound in (("plain", "a"), ("inside", "b"), ("trace", "c"), ("numpy", "d")):  # ours have them, or Python's
+    for name, bound in (("plain", "a"), ("inside", "b"), ("trace", "c"), ("numpy", "d")):  # our modules' names
         (tmp_path / "in" / "names" / f"{name}.py").write_text(f"{bound} = 1\n", encoding="utf-8")
     found = graded(
         tmp_path,

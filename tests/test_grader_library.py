@@ -19,7 +19,7 @@ from grading.grader.bubblewrap import JAX, JAXLIB, NUMPY, JailError, User
 from grading.grader.jail import Limits, Zygote
 from grading.shared import ROOT
 
-# `antigravity` opens a page; the others are not in a jail: what shows windows, what makes environments, and what is for old code
+# `antigravity` opens a web page; a jail lacks the others: modules for windows, for making environments, for old code
 _LEFT_OUT = {"antigravity", "idlelib", "tkinter", "_tkinter", "turtle", "turtledemo", "lib2to3", "ensurepip"}
 _IMPORT_ALL = """
 import contextlib, importlib, io, json, sys
@@ -48,7 +48,7 @@ uuid.uuid4()
 
 
 def outside():
-    """The modules of the standard library that this Python has, with all that the machine has."""
+    """Return which modules of the standard library can be imported outside of a jail."""
     names = sorted(sys.stdlib_module_names - _LEFT_OUT)
     program = f"{_IMPORT_ALL}\nprint(json.dumps(imported({names!r})))"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True)
@@ -125,13 +125,13 @@ def test_where_memory_runs_out_the_kernel_ends_a_check_first_and_a_zygote_before
             own = {pid: int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text()) for pid in family}
     finally:
         zygote.close()
-    of_jail = [500, 500, 1000] if alone else [500, 1000]  # zygote, worker, and last what runs the student's code
+    of_jail = [500, 500, 1000] if alone else [500, 1000]  # zygote, worker, and the student's process
     assert sorted(own.values())[-len(of_jail) :] == of_jail
     assert int(pathlib.Path("/proc/self/oom_score_adj").read_text()) < 500
 
 
 def said(packages, text):
-    """What the ImportError says with which `jitkit`, which is this text, ends in a jail."""
+    """Import this text as `jitkit` in a jail, where it must raise an ImportError; return the error's message."""
     code = compile(text, "/jitkit/__init__.py", "exec")
     try:
         zygote = Zygote({"jitkit": ("/jitkit/__init__.py", True, code)}, packages)

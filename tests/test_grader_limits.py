@@ -122,7 +122,7 @@ def test_an_odd_file_in_a_zip_of_a_class_is_left_out_and_the_others_are_graded(t
         for name in ("ann/hello.py", *odd, "zoe/hello.py"):
             archive.writestr(name, f"x = 'in {name[:3]}'\n")
     data = (tmp_path / "class.zip").read_bytes()
-    (tmp_path / "class.zip").write_bytes(data.replace(b"x = 'in gil'", b"x = 'IN gil'"))  # not what its sum says
+    (tmp_path / "class.zip").write_bytes(data.replace(b"x = 'in gil'", b"x = 'IN gil'"))  # this breaks its checksum
     folder = handed_over.unpacked(tmp_path / "class.zip", tmp_path / "unpacked")
     assert [e.student for e in handed_over.entries(folder)] == ["ann", "eve", "fay", "gil", "hal", "zoe"]
     assert [p.parent.name for p in sorted(folder.glob("*/hello.py"))] == ["ann", "zoe"]
@@ -429,7 +429,7 @@ def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with
         (
             "class A:\n    def f(self, x):\n        self.x = x\n        self.seen[x] = 1",
             True,
-        ),  # a class of one's own may hold anything
+        ),  # an instance of an own class may hold anything
         ("def f(self, x):\n    self.x = x\n    self.seen[x] = 1", False),
         ("LIMIT = 2 * 3", False),
         ("seen = {}", True),
@@ -555,7 +555,7 @@ def test_who_waits_for_being_alone_has_the_next_turn():
         while not gate.waiting:
             holds.wait(0.001)
         threads[1].start()
-        holds.wait(0.05)  # time for the newcomer to slip in, were he let
+        holds.wait(0.05)  # enough time for the newcomer to enter, if the gate let it
         assert turns == []
     for thread in threads:
         thread.join(10)

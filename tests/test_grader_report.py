@@ -44,7 +44,9 @@ points = 20
 
 @pytest.fixture
 def folder(tmp_path):
-    """ann is right in 00.1 and late, bob wrong in a part of 02.1 and suspicious, zed never handed in; eve's cannot be run."""
+    """Return graded submissions: ann is right in 00.1 and late; bob has a part of 02.1 wrong, and is suspicious; zed handed
+    in nothing; eve's submission cannot be run.
+    """
     (tmp_path / "r.csv").write_text(
         "student,name,email\nann,Ann Lee,ann@x\nbob,Bob Ray,bob@x\nzed,Zed Ok,z@x\n", encoding="utf-8"
     )

@@ -1,4 +1,4 @@
-"""Right answers in unusual, honest shapes: the grader says what the workspace says, and what cannot be taken has a sentence in both."""
+"""Right answers in unusual but honest forms: the grader agrees with the workspace, and both say why if they cannot take an answer."""
 
 from __future__ import annotations
 

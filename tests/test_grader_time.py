@@ -1,4 +1,6 @@
-"""A check's time: what waits for a processor has as much of it as on a quiet machine, and what sleeps or computes for ever ends."""
+"""The time of a check: waiting for a processor does not count, so a busy machine costs nothing; endless sleep or computation is
+stopped.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def pipe():
 
 
 def worker(look):
-    """A worker of a zygote that says this of it: the seconds that it had a processor, and those that each thread waited for one."""
+    """Return a worker whose zygote reports these figures: its processor seconds, and how long each thread waited for a processor."""
     return types.SimpleNamespace(pid=1, loaded=False, zygote=types.SimpleNamespace(look=lambda pid, own: look()))
 
 
@@ -103,7 +105,7 @@ def test_a_submissions_clock_stands_while_it_waits_for_what_is_no_fault_of_its_o
     began = clock.now()
     with clock.stands():
         time.sleep(0.3)
-        clock.forgive(0.1)  # what is forgiven in there is not forgiven twice
+        clock.forgive(0.1)  # time that is forgiven inside the block is not subtracted twice
     assert clock.now() - began < 0.2
     clock.forgive(100.0)
     assert clock.now() < began
@@ -114,7 +116,7 @@ def test_a_submissions_clock_stands_while_it_waits_for_what_is_no_fault_of_its_o
 
 @contextlib.contextmanager
 def busy(count):
-    """This process, and all that it starts, has one processor, with as many others that compute."""
+    """Within the block, this process and all that it starts share one processor with `count` processes that compute."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     others = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(count)]
@@ -152,7 +154,7 @@ def course():
 
 
 def asked(course, body, limits, alone):
-    """What comes of a check with this body, in a jail of its own or one for several."""
+    """Run a check with this body, in a jail of its own (`alone`) or in a shared one; return its outcome."""
     exercise = course.labs[0].exercises[0]
     workers = course.workers()
     image, kind = course.image(workers, exercise, course._reference_item(exercise), How(False, reference=True))
@@ -171,7 +173,7 @@ def asked(course, body, limits, alone):
 
 
 def _put_beside(started):
-    """All processes of a jail have the one processor that this one has."""
+    """Let all processes of a jail run on this process's only processor."""
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError, ValueError):
             if os.getpgid(int(name)) == os.getpgid(started.zygote.process.pid) or _is_below(
@@ -189,8 +191,8 @@ def _is_below(pid, top):
     return False
 
 
-# In a control group of its own the jail has half of a processor, however many others there are. What a check computes is counted
-# with the import before it, so there is room for that.
+# A control group gives the jail half of a processor, whatever else runs. The check's limit also covers the import
+# before it, so this leaves room for the import.
 COMPUTES = "end = time.process_time() + 1.4\n    while time.process_time() < end: pass"
 
 

@@ -1,4 +1,4 @@
-"""The instructor's side, as far as it needs nothing but jitkit: notebooks, courses, new labs."""
+"""Tools for instructors that need nothing but jitkit: notebooks, courses, new labs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.D
 
 
 def code_of(notebook):
-    """The texts of a notebook's code cells, by id."""
+    """Return the texts of a notebook's code cells, by id."""
     data = json.loads(notebook)
     return {cell["id"]: "".join(cell["source"]) for cell in data["cells"] if cell["cell_type"] == "code"}
 
@@ -63,7 +63,7 @@ def test_no_id_of_a_notebook_is_drawn():
 def test_lines_of_code_fit_on_a_screen_of_1280_pixels(lab):
     code = code_of(generate.generated_files(lab)[lab.folder / "lab.ipynb"])
     lines = [line for id, text in code.items() if id == "setup" or id.startswith("write-") for line in text.split("\n")]
-    prose = [line for line in lines if not line.startswith(" " * 8)]  # of tables and examples some are wider
+    prose = [line for line in lines if not line.startswith(" " * 8)]  # without tables and examples, which may be wider
     assert max(map(len, prose)) <= WIDTH
     assert max(map(len, lines)) <= WIDTH + 11
 
@@ -308,7 +308,7 @@ def test_a_check_says_why_what_is_right_is_the_same_on_all_seeds_and_only_then()
     assert "on all seeds" in verify.not_drawn(check, [1, 1, 1])
     assert "depends on the seed" in verify.not_drawn(fixed, [1, 2, 1])
     assert verify.not_drawn(check, [1, 2, 1]) == verify.not_drawn(fixed, [1, 1, 1]) == ""
-    assert verify.not_drawn(check._replace(drawn=True), [1, 1, 1]) == ""  # random programs are another matter
+    assert verify.not_drawn(check._replace(drawn=True), [1, 1, 1]) == ""  # random programs may agree
 
 
 @pytest.mark.parametrize("name", ["sorting", "2_sorting", "20_", "20_Sorting", "00_other"])
@@ -330,7 +330,9 @@ def test_commands_that_make_no_sense_end_with_a_sentence(capsys, tmp_path):
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
-    """A file in the place of a notebook: `written(source)` is the `check` that is called from it."""
+    """Return the function `written(source)`: it writes a file in place of a notebook, and returns the `check` that the
+    file would call.
+    """
     monkeypatch.setenv("JITKIT_LABS", str(generate.ROOT / "tests" / "kata_labs"))
     monkeypatch.setattr(notebook, "_passed", {})
 

@@ -33,7 +33,7 @@ def namespace():
 @pytest.mark.parametrize("name", EDITS)
 @pytest.mark.filterwarnings("ignore:Explicitly requested dtype")
 def test_each_edit_runs(name, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)  # one writes a file
+    monkeypatch.chdir(tmp_path)  # one of the edits writes a file
     for code in CODE.findall(EDITS[name]):
         names = namespace()
         if "@ y" in code:

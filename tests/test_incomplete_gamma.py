@@ -24,7 +24,9 @@ def special(jax):
 
 
 def with_its_bits(program):
-    """A program gives what it gives with JAX: bit by bit with 0.10, whose expansions these are, and closely with others."""
+    """Return a test: a program gives the same bits as with JAX 0.10, whose expansions we use, and close values with
+    later versions.
+    """
 
     def test():
         theirs, ours = program(*THEIRS), program(*OURS)

@@ -52,7 +52,7 @@ def compare(name, shape, **options):
     ours, theirs = (weights(*modules, name, shape, **options) for modules in (OURS, THEIRS))
     if JAX_VERSION < (0, 11):
         assert difference(plain(ours), plain(theirs)) is None
-    else:  # its inverse of the error function has other last bits
+    else:  # later versions compute `erf_inv` with other last bits
         assert difference(plain(ours)[:2], plain(theirs)[:2]) is None
         np.testing.assert_allclose(np.float32(ours), np.float32(theirs), rtol=1e-2 if ours.itemsize < 4 else 1e-5)
 

@@ -1,4 +1,4 @@
-"""Ctrl-C while XLA compiles: it is heard at once, and the process ends by it and not by a fault.
+"""Ctrl-C while XLA compiles: the process reacts at once, and ends by the signal, without a crash.
 
 The programs of these tests run in processes of their own, and interrupt themselves.
 """

@@ -1,5 +1,5 @@
-"""jitkit does as the installed JAX does, where releases differ. The tests that compare with JAX prove it for the release that is
-installed; here both ways are looked at under each.
+"""jitkit follows the installed JAX where releases differ. Other tests compare it with the installed release; here both
+behaviours are tested, whichever release is installed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ ROW = np.arange(3, dtype=np.float32)
 
 @pytest.fixture
 def following(monkeypatch):
-    """`following(0, 10)`: from now on that release is followed."""
+    """Return a function that chooses the release to follow from then on: `following(0, 10)`."""
 
     def follow(*version):
         monkeypatch.setattr(jax_version, "followed", lambda: version)
-        jitkit.clear_caches()  # of what was traced in the other way
+        jitkit.clear_caches()  # caches have programs of the other release
 
     yield follow
     monkeypatch.undo()
@@ -39,7 +39,7 @@ def test_the_installed_release_is_followed():
 
 @pytest.fixture
 def asked_anew(monkeypatch):
-    """The version is not remembered, for one test."""
+    """Let jitkit look the version up at each call, within one test."""
     monkeypatch.setattr(jax_version, "text", jax_version.text.__wrapped__)
 
 
@@ -69,7 +69,7 @@ def test_releases_are_compared_as_numbers(following):
 
 
 def texts(following, program, *args):
-    """The jaxpr as it is printed for 0.10 and for 0.12, on one line each."""
+    """Return the jaxpr as it is printed for 0.10 and for 0.12, on one line each."""
     found = []
     for version in ((0, 10), (0, 12)):
         following(*version)

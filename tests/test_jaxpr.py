@@ -172,7 +172,7 @@ def test_variables_are_named_as_in_jax():
 
 def test_how_often_a_jaxpr_is_used_is_counted_in_linear_time():
     inner = Jaxpr([], [], [], [])
-    for _ in range(60):  # the innermost one is reached along 2**60 paths
+    for _ in range(60):  # 2**60 paths lead to the innermost jaxpr
         eqns = [JaxprEqn([], [], call_p, {"jaxpr": inner, "name": "f"})] * 2
         inner = Jaxpr([], [], [], eqns)
     names = list(name_shared_jaxprs(inner).values())
@@ -603,7 +603,7 @@ def test_the_first_line_of_the_message_is_that_of_jax(break_it):
 
 
 def _little_program():
-    """x, k -> sin(x + 2) * k + 2 ..., with a const, a literal, an unused result and two results at once."""
+    """Return a jaxpr with a const, a literal, an unused result, and a primitive of two results."""
     k, x, p, q, s, t = (Var(F32x3) for _ in range(6))
     eqns = [eqn(split_p, [x], [p, q]), eqn(sin_p, [q], [s]), eqn(mul_p, [s, k], [t])]
     return Jaxpr([k], [x], [t, x, Literal(7.0, F32)], eqns, consts=[np.full(3, 2, np.float32)])
@@ -641,7 +641,7 @@ def test_eval_jaxpr_lets_values_go_after_their_last_use():
     eqns = [eqn(sin_p, [x], [y]) for x, y in itertools.pairwise(variables)]
     with core.set_current_trace(Counting(None)):
         eval_jaxpr(Jaxpr([], variables[:1], variables[-1:], eqns), [], None)
-    assert counts == [0, 1, 1, 1, 1, 1, 1]  # the operand is alive, nothing else is
+    assert counts == [0, 1, 1, 1, 1, 1, 1]  # only the operand is alive
 
 
 def test_the_last_use_of_a_result_that_nobody_reads_is_its_equation():

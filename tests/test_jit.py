@@ -27,7 +27,7 @@ from jitkit.interpreters import mlir
 
 
 def logging_identity(log):
-    """A function whose traces can be counted."""
+    """Return a function whose traces can be counted."""
 
     def f(*args, **kwargs):
         log.append((args, kwargs))
@@ -37,7 +37,7 @@ def logging_identity(log):
 
 
 def calls(jax, f, *arguments):
-    """Call a jitted function, and tell the size of its cache after each call."""
+    """Call a jitted function, and return the size of its cache after each call."""
     sizes = []
     for args in arguments:
         f(*args)
@@ -1011,7 +1011,7 @@ class Adder:
 
 
 class Named(Adder):
-    """A callable with one."""
+    """A callable with a name."""
 
     __name__ = "named"
 
@@ -1070,7 +1070,7 @@ class Scaled:
 def test_a_jitted_method_is_bound_by_python_itself():
     scaled = Scaled()
     assert (float(scaled.twice(2.0)), float(scaled.thrice(2.0))) == (4.0, 6.0)
-    assert isinstance(vars(Scaled)["twice"], types.FunctionType)  # and costs what a method of Python costs
+    assert isinstance(vars(Scaled)["twice"], types.FunctionType)  # a plain function, which is as fast as a method
     assert Scaled.twice.lower.__self__ is Scaled.twice._jitted
     Scaled.later = jk.jit(lambda self, x: x + 4, static_argnums=0)
     assert float(scaled.later(1.0)) == 5.0
@@ -1149,7 +1149,7 @@ def test_a_token_outside_of_programs_can_be_printed(jax, jnp):
 
 
 def kinds(tree):
-    """Of each leaf its value; of a token, that it is one."""
+    """Return the value of each leaf, and "Token" for a token."""
     return ["Token" if type(x).__name__ == "Token" else np.asarray(x).tolist() for x in jax.tree.leaves(tree)]
 
 

@@ -21,7 +21,7 @@ from jitkit.signature.argument_spec import resolve_spec
 @same_as_jax
 def test_a_donated_argument_is_deleted_and_its_memory_used(jax, jnp):
     f = jax.jit(lambda x, y: (x + y, y * 2), donate_argnums=0)
-    x, y = jnp.arange(37.0) * 1, jnp.ones(37) * 1  # not a warm one: of that, JAX speaks otherwise
+    x, y = jnp.arange(37.0) * 1, jnp.ones(37) * 1  # a new shape, since JAX words the error of a cached call differently
     before = np.asarray(x).ctypes.data
     out, _ = f(x, y)
     after = np.asarray(out).ctypes.data
@@ -387,7 +387,7 @@ def test_static_keywords_without_a_parameter_of_that_name(jax, jnp):
 
 # --- values from the host -----------------------------------------------------------------------------------
 
-# Each value comes several times: a Python scalar that comes again stays on the device.
+# Each value occurs several times: a Python scalar that occurs again is kept on the device.
 HOST_VALUES = {
     "signed zeros": (0.0, 0.0, 0.0, -0.0, -0.0, -0.0, 0.0, 0, 0, 0, -0.0),
     "complex": (1 + 0j, 1 + 0j, 1 + 0j, complex(1, -0.0), complex(-0.0, 1), complex(-0.0, 1), 1j, 1j, complex(0.0, 1)),
@@ -416,7 +416,7 @@ HOST_VALUES = {
 def test_host_values_arrive_unchanged_however_often_they_come(jax, jnp, values):
     identity, pair = jax.jit(lambda x: x), jax.jit(lambda x, y: (x, y))
     array = jnp.ones(2)
-    with np.errstate(over="ignore"):  # numpy tells JAX what does not fit
+    with np.errstate(over="ignore"):  # numpy warns JAX of numbers that do not fit
         return [(identity(x), pair(array, x)[1], pair(x, array)[0], pair(x, x)) for x in HOST_VALUES[values]]
 
 
@@ -523,7 +523,7 @@ def _with_rule(decorator, define):
 
 
 def _of_a_type(name):
-    """A program that hands a ShapeDtypeStruct, and no tracer of it, to what takes arrays."""
+    """Return a program that passes a ShapeDtypeStruct itself, and not its tracer, to a function of arrays."""
     return {
         "sin": lambda jax, jnp, s: jax.lax.sin(s),
         "add": lambda jax, jnp, s: jax.lax.add(s, s),

@@ -1,4 +1,4 @@
-"""What `jit` keeps, for how long, and for whom: caches, threads, and functions that die."""
+"""What `jit` keeps, and for how long: caches, threads, and functions that are deleted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jitkit.pjit.compilation_cache import cache_of
 
 
 def logging_identity(log):
-    """A function whose traces can be counted."""
+    """Return a function whose traces can be counted."""
 
     def f(*args, **kwargs):
         log.append((args, kwargs))
@@ -107,7 +107,7 @@ def test_the_least_recently_used_entry_goes_first(size, count):
 
 
 def runners(f):
-    """Weak references to the functions that hold the executables of a jitted function."""
+    """Return weak references to the functions that hold the executables of a jitted function."""
     return [weakref.ref(entry.run) for entry in f._jitted.table.entries.values()]
 
 
@@ -126,7 +126,7 @@ def test_the_order_of_a_tree_call_is_kept_too():
     log = []
     f = jk.jit(lambda d: log.append(len(d)) or d)
     with config.override(jit_cache_size=2):
-        for n in (1, 2, 1, 3, 1, 2):  # 2 is the older one when 3 comes
+        for n in (1, 2, 1, 3, 1, 2):  # when 3 comes, 2 was used longer ago than 1
             f({str(i): 1.0 for i in range(n)})
         assert f._cache_size() == 2
 
@@ -155,7 +155,7 @@ def test_a_function_that_nobody_has_goes_at_once_without_a_collection(times):
 
 
 def dropped(make):
-    """Whether an object dies when the jitted function that `make` returns with it is dropped."""
+    """Return whether an object dies when the jitted function that `make` returns with it is dropped."""
     f, watched = make()
     del f
     gc.collect()
@@ -163,7 +163,7 @@ def dropped(make):
 
 
 class Watched:
-    """Something that a weak reference can be made to."""
+    """An object to which tests can make a weak reference."""
 
 
 def test_a_dropped_closure_frees_what_it_closed_over_and_its_executables():
@@ -415,7 +415,7 @@ def test_a_first_call_that_fails_does_not_fail_in_other_threads(count):
             calls.append(threading.get_ident())
             is_first = len(calls) == 1
         if is_first:
-            threading.Event().wait(0.2)  # let the others queue up behind it
+            threading.Event().wait(0.2)  # meanwhile the other threads begin to wait
             raise ValueError("the first call fails")
         return x + 1
 
@@ -444,7 +444,7 @@ def test_calls_with_hundreds_of_leaves_are_found_by_a_function_that_is_written_f
         assert jk.tree_util.tree_map(float, result) == expected
     assert len(jitted.look_ups) == 1
     split_call = jitted.call
-    jitted.call = None  # the general way, which nobody needs any more
+    jitted.call = None  # the slow path must not be called any more
     f(layers(100, 9))
     jitted.call = split_call
     tree = layers(100, 5)

@@ -1,4 +1,4 @@
-"""JUnit reports, read back by a parser, whatever learners print and call themselves."""
+"""JUnit reports: a parser can read them back, whatever learners print, and whatever their names are."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_report_counts_its_cases_and_says_what_each_came_to():
 def test_every_character_can_be_printed_and_the_parser_reads_those_that_xml_has():
     """Each is tried, alone among letters: a parser stops at the first that it does not take."""
     characters = map(chr, range(sys.maxunicode + 1))
-    text = "".join(c for c in characters if c != "\r")  # which every parser of XML reads as a new line
+    text = "".join(c for c in characters if c != "\r")  # without "\r", which XML parsers read as a new line
     odd = Suite(text[:5000], text[:5000], [Case(text[:5000], 0.0, "failure", text[:5000], text[:5000], text, text)])
     report = junit("all", [odd]).encode()
     case = ElementTree.fromstring(report)[0][0]

@@ -1,4 +1,4 @@
-"""A process that waits imports jitkit before a learner's functions are there: what they do is what it is with splicing."""
+"""A waiting process imports jitkit before it gets a learner's functions: these then do the same as with splicing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def job(text, target=MERGE, **options):
 
 @pytest.fixture
 def started(monkeypatch):
-    """The processes that are started from now on."""
+    """Return a list to which each process is added that starts from now on."""
     found = []
     start = Process.__init__
     monkeypatch.setattr(Process, "__init__", lambda self, *a, **k: (found.append(self), start(self, *a, **k))[1])
@@ -75,9 +75,9 @@ def told(outcomes):
         ("import jitkit.numpy as np\nK = 3\ndef half(x):\n    return np.abs(x[0]) / K\n" + HEAD + "return half(mask)\n", 1),
         ("import math as TypeVar\n" + HEAD + "return TypeVar.floor(2.5)\n", 1),
         (HEAD + "print('here'); raise ValueError('no')\n", 1),
-        ("K = 1 / 0\n" + HEAD + "return K\n", 1),  # a helper that ends in an error while it is put in place
-        ("def partition_list(x):\n    return x\n" + HEAD + "return partition_list(mask)\n", 1),  # the module's name: refused
-        ("def merge_lists(mask, unchosen):\n    return mask\n", 2),  # what cannot be exchanged is spliced by another process
+        ("K = 1 / 0\n" + HEAD + "return K\n", 1),  # a helper that raises while it is put in place
+        ("def partition_list(x):\n    return x\n" + HEAD + "return partition_list(mask)\n", 1),  # refused: the module's name
+        ("def merge_lists(mask, unchosen):\n    return mask\n", 2),  # spliced by another process
         ("def merge_lists(mask, unchosen, chosen=()):\n    return mask\n", 2),
         ("@print\n" + HEAD + "return mask\n", 2),
         ("def other(x):\n    return x\n", 1),
@@ -98,7 +98,7 @@ def test_functions_that_were_called_already_are_spliced(started):
     reference = reference_function(Target.parse(REGISTER)).source
     spare = Spare()
     try:
-        spare.prepare(False, running.request_ahead(job(PLAIN)))  # ready for another exercise
+        spare.prepare(False, running.request_ahead(job(PLAIN)))  # it prepares for another exercise
         one, _ = run(job(reference, REGISTER), spare)
         assert one.value is not None
         assert len(started) == 2

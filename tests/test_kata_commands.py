@@ -199,7 +199,7 @@ def test_a_verdict_shows_the_call_and_points_at_the_function_that_was_called(lea
 
 
 def call_shown(right, value, *calls):
-    """The call that a verdict shows, of these: each a text and what was returned."""
+    """Return the call that a verdict shows. Each of `calls` is the text of a call, and the value that it returned."""
     check = checking.Check("90.1", "f", "It is so.", (), lambda jk, rng: None, None, False)
     right, value = (to_plain(part) for part in (right, value))
     result = verdicts.CheckResult(
@@ -245,7 +245,7 @@ def test_a_passing_function_that_breaks_another_is_named_and_set_aside(learner):
     assert "It passes with the reference in the place of your 90.1" in shown
     assert "fails with your 90.1: The program ended in an IndexError." in shown
     assert "yours: 90.2; reference in place of your 90.1, with which others fail" in shown
-    assert "reference in place of your 90.1" in learner("check", "90.2")  # without running it again
+    assert "reference in place of your 90.1" in learner("check", "90.2")  # from the last verdict, without another run
     shown = " ".join(learner("check", "90.1").split())
     assert "It passes its own checks, but 90.2 fails with it" in shown
     assert "90.1!" in shown
@@ -272,7 +272,7 @@ def test_after_a_pass_the_checks_draw_other_numbers(learner):
     assert first != second
     learner.write(merge_lists=SWAPPED)
     reports = [learner.report("90.1") for _ in range(2)]
-    # what fails can be looked at twice
+    # a failure can be reproduced
     assert reports[0].verdict.results[0].value == reports[1].verdict.results[0].value
 
 
@@ -315,7 +315,7 @@ def test_hidden_checks_run_on_request_only(learner, tmp_path):
     learner.write(merge_lists=FRAGILE)
     learner("check", "90.1")
     assert "✗ error: Nothing to merge." in learner("check", "90.1", "--hidden", hidden, status=1)
-    assert "1 fail, 1 to do" in learner("status")  # what passed is red now: the checks are others
+    assert "1 fail, 1 to do" in learner("status")  # it no longer passes, since the checks have changed
     assert "there is no file" in learner("check", "90.1", "--hidden", "gone.py", status=2)
 
 
@@ -329,7 +329,7 @@ def test_hints_go_one_step_further_and_the_third_knows_the_learners_bug(learner)
     third = " ".join(learner("hint").split())
     assert "as if you believed that True comes from the first list. Which list is called `chosen`?" in third
     assert "    for flag in mask:\n        ..." in learner("hint")
-    assert "hint 3 of 4" in learner("hint")  # once all were shown: what the bug is now
+    assert "hint 3 of 4" in learner("hint")  # after all hints, show the one that fits the present bug
     assert "hint 2 of 4, the idea" in learner("hint", "90.1", "--step", "2")
     assert learner.state.of("90.1").hints == 4
 
@@ -501,7 +501,7 @@ def test_export_hands_over_a_jitkit_that_runs_and_passes_the_references_tests(le
     assert "| `jitkit.nn.functions:soft_sign` | reference |" in readme
     assert (folder / "tests" / "test_jit.py").is_file()
     assert not (folder / "tests" / "test_structure.py").exists()
-    assert not (folder / "tests" / "targets").exists()  # they fail without compilers of 450 MB
+    assert not (folder / "tests" / "targets").exists()  # these tests need compilers of 450 MB
     assert "not tail and not words" in (folder / "pyproject.toml").read_text(encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "tests/test_util.py", "-p", "no:cacheprovider"],

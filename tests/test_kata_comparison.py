@@ -22,7 +22,7 @@ def jaxpr(f, *args):
 
 
 def difference(expected, actual, **options):
-    """Through JSON, as between processes."""
+    """Return the first difference between two values, after sending them through JSON, as between processes."""
     one, other = (json.loads(json.dumps(to_plain(value))) for value in (expected, actual))
     return first_difference(one, other, **options)
 
@@ -45,7 +45,7 @@ SAME = [
     (X, np.arange(3, dtype=np.float32)),
     (jk.tree_util.tree_structure({"a": 1}), jk.tree_util.tree_structure({"a": 2})),
     (X.aval, X.aval),
-    # what numpy's functions give where Python's number is expected
+    # numpy's scalars where a Python number is expected
     (1.5, np.median([1.0, 2.0])),
     (8, np.int64(8)),
     (2, np.array([1, 5, 9]).argmax()),

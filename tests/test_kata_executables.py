@@ -1,4 +1,4 @@
-"""What a save compiled is there for the next one."""
+"""Programs that one save compiled are reused by the next save."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOLUTION = pathlib.Path(__file__).parents[1] / "solutions" / "10_pitfalls.py"
 
 
 def counting(monkeypatch, folder):
-    """The texts that XLA compiles from now on, with a folder of executables."""
+    """Use a folder of executables; return a list to which each text is added that XLA compiles from now on."""
     texts, compile_text = [], runtime.compile_text
 
     def compiled(text, *rest):
@@ -41,7 +41,7 @@ def test_a_program_is_compiled_once_wherever_it_stands_in_its_file(monkeypatch, 
     with jk.base.stage_log.listen() as events:
         np.testing.assert_array_equal(jk.jit(on_another_line)(x), [-1, 1, 3])
     assert len(texts) == 1
-    assert sum(event.stage == "compilation" for event in events) == 1  # for a check that counts, nothing is different
+    assert sum(event.stage == "compilation" for event in events) == 1  # a hit is counted, too
     np.testing.assert_array_equal(jk.jit(lambda x: x * 2.0 - 3.0)(x), [-3, -1, 1])
     assert len(texts) == 2
 

@@ -11,7 +11,7 @@ from jitkit.kata.engine.numpy_jaxpr import run_by_numpy
 
 
 def everything(x, n):
-    """One operation of each kind that the labs' programs are made of."""
+    """Return a result that uses each kind of operation in the labs' programs."""
 
     def step(c, r):
         c = lax.cond(c > 0.5, lambda c: jnp.tanh(c) - r.sum(), lambda c: c * 2 + r[0], c)

@@ -1,4 +1,6 @@
-"""A learner's own programs: run with the functions that pass, and told which are not in place."""
+"""A learner's own programs run with those of their functions that pass; a message names the functions that are not in
+place.
+"""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_an_endless_loop_is_shown_at_its_line(learner, monkeypatch, text, line):
     first = learner.report("90.1").verdict.first_failure
     assert first.status == Status.TIME, first
     written = [each.strip() for each in learner.lists.read_text(encoding="utf-8").splitlines()]
-    assert first.line == (str(learner.lists), written.index(line) + 1) or (  # caught between two lines of the loop
+    assert first.line == (str(learner.lists), written.index(line) + 1) or (  # between two lines of the loop
         "[:]" in line and first.line == (str(learner.lists), written.index(line))
     )
 
@@ -122,7 +122,7 @@ def test_what_is_printed_is_shown_in_part_and_does_not_end_the_check(learner):
     assert "more lines in the file below" in shown
     assert shown.count("        line\n") == 12
     learner.write(merge_lists=MERGE.replace("    sources", "    print('line' * 3000)\n    chosen = []\n    sources"))
-    shown = learner("check", "90.1", status=1)  # a long line is many on a screen
+    shown = learner("check", "90.1", status=1)  # a long line becomes many lines on a screen
     assert "more lines in the file below" in shown
     assert sum("lineline" in line for line in shown.splitlines()) == 12
 

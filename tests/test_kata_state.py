@@ -1,4 +1,4 @@
-"""What is remembered of a learner: one file, which neither interrupts, nor terminals side by side, nor damage can hurt."""
+"""The state of a workspace is one file. It survives interrupts, several terminals at once, and damage."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Watching:
             self.lines.put(line)
 
     def until(self, words):
-        """Everything up to a line that has these words."""
+        """Return everything up to a line that contains these words."""
         shown, give_up = "", time.monotonic() + 60
         while words not in shown:
             shown += self.lines.get(timeout=max(give_up - time.monotonic(), 0.1))
@@ -128,7 +128,7 @@ def test_a_save_is_about_the_exercise_that_changed(learner):
 
     assert meant(first) == "90.1"
     assert meant(workspace.exercise("91.1")[1]) == "90.1"
-    learner.write(split_list=SPLIT)  # half of 90.2
+    learner.write(split_list=SPLIT)  # one of the two functions of 90.2
     assert meant(first) == "90.2"
     between = workspace.look()
     learner.write(**LISTS)
@@ -156,14 +156,14 @@ def test_keys_come_from_a_pipe_as_lines():
 
 @pytest.fixture
 def waiting(tmp_path, monkeypatch):
-    """What waits for a folder, and is told by the system, where that can, or after a minute."""
+    """Yield an object that waits for changes in a folder: until the system reports one, or for at most a minute."""
     monkeypatch.setattr(changes, "_BACKSTOP", 60.0)
     with contextlib.closing(changes.Changes(lambda: [tmp_path])) as made:
         yield made
 
 
 def ends_after(waiting, action):
-    """Whether a wait that has begun ends soon after an action."""
+    """Return whether a wait that has begun ends soon after an action."""
     waiter = threading.Thread(target=waiting.wait, daemon=True)
     waiter.start()
     time.sleep(0.05)
@@ -175,7 +175,7 @@ def ends_after(waiting, action):
 def test_a_wait_ends_when_somebody_says_so(waiting):
     assert ends_after(waiting, waiting.wake)
     waiting.wake()
-    waiting.wait()  # said before: it does not begin
+    waiting.wait()  # it returns at once, because of the earlier `wake`
 
 
 def test_a_wait_ends_with_what_can_be_read(waiting):
@@ -201,7 +201,7 @@ def test_a_wait_ends_with_each_way_to_save_a_file(waiting, tmp_path):
     for way in ways:
         assert ends_after(waiting, way)
         while select.select([waiting._inotify.descriptor] if waiting._inotify else [], [], [], 0.1)[0]:
-            waiting.wait()  # a save is several events
+            waiting.wait()  # one save causes several events
 
 
 def test_a_folder_that_comes_later_is_watched_from_the_next_look_on(tmp_path, monkeypatch):
@@ -218,7 +218,7 @@ def test_a_folder_that_comes_later_is_watched_from_the_next_look_on(tmp_path, mo
 def test_without_events_it_looks_often_while_somebody_works_and_less_often_later(tmp_path, monkeypatch):
     monkeypatch.setattr(changes._Inotify, "start", lambda: None)
     with contextlib.closing(changes.Changes(lambda: [tmp_path])) as made:
-        made.wait()  # looks, though nobody says anything
+        made.wait()  # it looks at the files, although the system reports nothing
         assert made._pause() == changes._EAGER
         made.active -= 2 * changes._AT_WORK
         assert made._pause() == changes._IDLE
@@ -232,7 +232,7 @@ def test_a_save_of_the_same_size_within_a_tick_of_the_clock_is_another_stamp(tmp
     file.write_text("x = 1")
     before, times = changes.stamp(file), (file.stat().st_atime_ns, file.stat().st_mtime_ns)
     (tmp_path / "new").write_text("x = 2")
-    os.replace(tmp_path / "new", file)  # as editors save
+    os.replace(tmp_path / "new", file)  # editors save in this way
     os.utime(file, ns=times)
     after = changes.stamp(file)
     assert before[:2] == after[:2], "time and size do not tell"
@@ -259,12 +259,12 @@ def test_a_spare_process_runs_what_is_saved_later_not_what_it_was_prepared_for()
         (outcome,) = run(job("return 2"), spare)
         assert outcome.value == {"is": "int", "value": "2"}
         assert spare.waiting[False] == []
-        waiting.process.wait(20)  # it is ended, though nobody waits for that; or has come to its end, on a busy machine
+        waiting.process.wait(20)  # it is killed without waiting; on a busy machine it may have ended by itself
         assert waiting.process.poll() is not None
         spare.prepare(False)
         spare.waiting[False][0].kill()
         spare.waiting[False][0].process.wait()
-        (outcome,) = run(job("return 3"), spare)  # a dead one is replaced
+        (outcome,) = run(job("return 3"), spare)  # a dead process is replaced
         assert outcome.value == {"is": "int", "value": "3"}
     finally:
         spare.close()
@@ -316,7 +316,7 @@ def test_nothing_of_the_standard_library_is_left_to_import_when_functions_arrive
         "before = set(sys.modules)\n"
         "reference = reference_code.ReferenceCode(pathlib.Path(sys.argv[1]) / 'jitkit')\n"
         "sys.meta_path.insert(0, reference)\n"
-        "import jitkit, jitkit.kata.checking, numpy; numpy.random.default_rng([0, 1])\n"  # as for each check
+        "import jitkit, jitkit.kata.checking, numpy; numpy.random.default_rng([0, 1])\n"  # each check does this
         "print(sorted(n for n in set(sys.modules) - before if n.partition('.')[0] != 'jitkit'))\n"
         "print(sorted(n for n in sys.modules if n.startswith('jitkit') and n not in reference.code))\n"
         "print('jitkit.kata.command.cli' in reference.code, 'jitkit.bench' in reference.code)\n"
@@ -328,7 +328,7 @@ def test_nothing_of_the_standard_library_is_left_to_import_when_functions_arrive
 # --- pytest -------------------------------------------------------------------------------------------------------
 
 
-BY_NAME_ONLY = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # where jitkit is installed, its plugin comes by itself, too
+BY_NAME_ONLY = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # an installed jitkit would load its plugin, too
 
 
 def test_pytest_runs_the_same_checks_as_items(learner, tmp_path):
@@ -367,7 +367,7 @@ def test_the_plugin_leaves_other_projects_alone(tmp_path):
 
 
 class Shell:
-    """As much of IPython as is asked for."""
+    """The part of IPython that the notebook's `check` uses."""
 
     def __init__(self, *cells):
         self.user_ns = {"In": ["", *cells]}
@@ -378,7 +378,7 @@ class Shell:
 
 @pytest.fixture
 def cells(monkeypatch):
-    """Run cells: `cells("def f(): ...", ...)`."""
+    """Return a function that runs cells: `cells("def f(): ...", ...)`."""
     share_results(monkeypatch)
     monkeypatch.setenv("JITKIT_LABS", str(LABS))
     monkeypatch.setattr(notebook, "_passed", {})
@@ -403,7 +403,7 @@ def test_a_notebooks_cells_are_checked_and_shown_as_text_and_html(cells):
     assert "def merge_lists(mask, unchosen, chosen):" in repr(shown)
     page = shown._repr_html_()
     assert "color:#de3c3c" in page
-    assert page.startswith('<div class="jitkit-code"><style>')  # whole lines: see test_rich_display
+    assert page.startswith('<div class="jitkit-code"><style>')  # tests/test_rich_display.py tests whole lines
     assert "\x1b" not in page
     with pytest.raises(AssertionError, match=r"FAIL  90\.1"):
         shown.require()
@@ -438,7 +438,7 @@ def test_before_its_cell_was_run_an_exercise_asks_for_that(cells):
 
 
 def run_in_turn(texts):
-    """Run cells as IPython does, which tells of each one how it ended."""
+    """Run cells as IPython does, which reports after each cell how it ended."""
     names = {"In": ["", *texts]}
     for number, text in enumerate(texts, 1):
         error = None
@@ -466,7 +466,7 @@ def test_of_a_cell_that_raised_what_came_before_counts_and_what_came_after_does_
     run_in_turn([SWAPPED, after])
     cells(SWAPPED, after)
     monkeypatch.setattr(notebook, "_raised", {2: 3})
-    shown = notebook.check("90.1")  # of what there is, which is the first one's
+    shown = notebook.check("90.1")  # it checks the function that is there: that of the first cell
     assert not shown.passed
     assert "In[2] raised before it came to `merge_lists`" in " ".join(repr(shown).split())
 
@@ -495,7 +495,7 @@ def test_a_notebook_in_a_workspace_shares_what_passes_with_it(cells, learner):
     assert learner.state.of("90.1").passed == learner.workspace.look().fingerprint(manifest_exercise(learner))
     assert "PASS" in learner("check", "90.1")
     cells(*[helped, MERGE.replace("merge_lists", "helper")] * 3)
-    # cells that are run again say nothing new
+    # cells that run again change nothing
     assert "It is in 90_lists/exercises.py, too" in repr(notebook.check("90.1"))
     cells(MERGE)
     assert "has another version of 90.1, which stays as it is" in repr(notebook.check("90.1"))
@@ -567,7 +567,7 @@ def test_the_benchmark_saves_right_answers_that_differ_and_counts_the_late_ones(
     for theme in THEMES:
         figure = drawings["kata"].figure(theme)
         assert {"200 ms", "500 ms", "within what is promised", "later"} <= set(words_of(figure).splitlines())
-        assert "times" not in words_of(figure)  # as in 2 times ten to the power of -1
+        assert "times" not in words_of(figure)  # axis labels must not use powers of ten, such as 2 x 10^-1
         assert overlaps(figure) == []
         assert cut_off(figure) == []
     paths = drawings["kata"].save(tmp_path, "kata")

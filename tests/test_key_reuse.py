@@ -259,7 +259,7 @@ def test_an_eager_reuse_names_both_lines_and_the_mend():
     assert f"is used again at {__file__}:{start + 3}:" in rest
     assert "return first + jk.random.normal(key)" in rest
     assert "key, subkey = random.split(key)" in rest
-    # without a clone, JAX's page
+    # without a clone, the address is that of JAX's page
     assert rest.endswith(("errors.md#keyreuseerror", "errors.html#jax.errors.KeyReuseError"))
 
 
@@ -300,7 +300,7 @@ def test_a_call_that_was_refused_uses_nothing_up():
 
 def test_nothing_is_kept_of_keys_that_are_gone():
     with jk.debug_key_reuse(True):
-        gc.collect()  # keys of other tests, which tracebacks may hold in a circle
+        gc.collect()  # keys of other tests, which reference cycles with tracebacks may keep alive
         before = set(key_reuse._used)
         jk.random.uniform(jk.random.key(0))
         assert set(key_reuse._used) <= before

@@ -27,7 +27,7 @@ both = pytest.mark.parametrize("lib", [jax, jitkit], ids=["jax", "jitkit"])
 
 
 def lowered_attribute(lib, name, accuracy):
-    """What the last operation that is asked for an accuracy is asked for."""
+    """Return the accuracy in the last operation that has one in the lowered text, and the function's value."""
     function = lib.jit(lambda x: getattr(lib.lax, name)(x, accuracy=accuracy(lib.lax)))
     lines = [line for line in function.lower(0.5).as_text().splitlines() if "result_accuracy" in line]
     return [line.split("{", 1)[1].split("}", 1)[0] for line in lines][-1:], np.asarray(function(0.5))
@@ -40,7 +40,7 @@ def test_the_accuracy_that_is_asked_for_reaches_the_compiler(accuracy):
         assert ours == theirs, name
 
 
-@pytest.mark.parametrize("accuracy", ["highest", "default", "none"])  # a Tolerance prints its address in JAX
+@pytest.mark.parametrize("accuracy", ["highest", "default", "none"])  # JAX prints the address of a Tolerance
 def test_derivatives_keep_the_accuracy(accuracy):
     for name in OF_ACCURACY:
 

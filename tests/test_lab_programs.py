@@ -1,6 +1,6 @@
-"""Random programs of the labs: they run, real JAX computes the same, and one that fails gets short.
+"""Random programs of the labs: they run, real JAX computes the same results, and a failing one is shortened.
 
-What a program is judged by is jitkit; so jitkit is compared with JAX on such programs, each written by a writer that a lab uses.
+Learners' functions are judged by jitkit. So jitkit is compared with JAX on programs of each writer that a lab uses.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WRITERS = {
 
 
 def by_jax(text):
-    """The leaves of what real JAX computes: the last expression is a call, which is compiled."""
+    """Return the leaves of a program's result with real JAX. The last expression must be a call, which is compiled."""
     names = {"jax": jax, "jnp": jax.numpy, "lax": jax.lax, "np": np}
     tree = ast.parse(text)
     call = tree.body.pop().value
@@ -128,11 +128,7 @@ def test_in_a_hurry_a_check_runs_as_many_programs_as_there_is_time_for():
     header = "\n".join(imports[imports.index("from __future__ import annotations") :])
     file = LearnerSource("exercises.py", "\n\n\n".join([header, *texts]) + "\n", lab.targets)
     counts, assessor = [], Assessor()
-    for hurried in (
-        -1.0,
-        60.0,
-        0.0,
-    ):  # the time is over before it begins: a processor's clock may stand still for a few programs
+    for hurried in (-1.0, 60.0, 0.0):  # no time at all: a processor's clock may stand still for a few programs
         verdict = assessor.assess(lab, exercise, file, hurried=hurried)
         assert verdict.status == Status.PASS, verdict
         (drawn,) = (result for result in verdict.results if result.check.drawn)
@@ -153,7 +149,7 @@ def test_the_numbers_of_a_constant_are_read_from_its_text():
     assert texts.read('dense<"0x0A00">', "uint16", (1,)) == "0a00"
     assert texts.read("(0x3F800000, 0.0)", "complex64") == "0000803f00000000"
     assert texts.read("dense<>", "bool", (0, 3)) == ""
-    for choices in ([0] * 9, [3, 4, 1, 5], [6, 1, 2, 50, 9, 2, 1, 1]):  # the reference writes what it was given
+    for choices in ([0] * 9, [3, 4, 1, 5], [6, 1, 2, 50, 9, 2, 1, 1]):  # it writes what was drawn
         names = {"np": np}
         exec(texts.constants(Choices(choices)).rpartition("\n")[0], names)
         x = names["x"]

@@ -120,9 +120,9 @@ def test_the_places_in_jax_that_a_lab_names_are_there(lab):
 
 
 def indented_parts(docstring):
-    """The indented blocks of a function's docstring, each a text."""
+    """Return the indented blocks of a function's docstring, each a text."""
     blocks = [[]]
-    for line in inspect.cleandoc(docstring).splitlines():  # since Python 3.13 it is clean
+    for line in inspect.cleandoc(docstring).splitlines():  # Python 3.13 and later clean docstrings themselves
         if line.startswith(4 * " ") or (not line and blocks[-1]):
             blocks[-1].append(line)
         elif blocks[-1]:

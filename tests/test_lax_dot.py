@@ -14,7 +14,7 @@ from jitkit.base import config
 
 
 def numbers(shape, dtype=np.float32):
-    """Small integers: their products are exact in every dtype."""
+    """Return an array of small integers, whose products are exact in every dtype."""
     return np.random.default_rng(0).integers(0, 3, shape).astype(dtype)
 
 

@@ -32,7 +32,8 @@ BINARY = [
     "pow", "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right_arithmetic",
     "shift_right_logical", "eq", "ne", "ge", "gt", "le", "lt",
 ]  # fmt: skip
-# Less than what the shape rules accept: XLA on CPU has no kernels for the others in types of 8 bits and fewer.
+# The rows to run with types of 8 bits and fewer: XLA on CPU has no kernels for the others, though shape rules accept
+# them.
 NARROW_UNARY = [
     "neg", "sign", "floor", "ceil", "abs", "exp", "log", "sin", "cos", "tanh", "sqrt", "square", "bitwise_not",
 ]  # fmt: skip
@@ -47,7 +48,7 @@ def applying(names):
 
 
 def check_rows(names, *operands):
-    """Rows that JAX accepts for these operands give what JAX gives; the others fail as JAX fails."""
+    """Check that rows that JAX accepts for these operands agree with JAX, and that the others raise the same errors."""
     accepted = [name for name in names if accepted_by_jax(applying([name]), *operands)]
     assert_same(applying(accepted), *operands, labels=accepted, eager=False)
     for name in names:
@@ -251,7 +252,7 @@ def test_an_unknown_rounding_method_is_refused():
     assert_same_error(lambda lax, x: lax.round(x, 5), np.float32([1]))
 
 
-# XLA without its optimisations cannot clamp bools
+# without optimisations, XLA cannot clamp bools
 @pytest.mark.parametrize(
     "dtype", keeping(["bool", "int32", "uint8", "bfloat16", "float32"], "int32", "uint8", "bfloat16")
 )

@@ -1,5 +1,5 @@
-"""Reductions of `jitkit.lax` against those of `jax.lax`: plain, by position, cumulative, and by functions of
-the user's.
+"""Reductions of `jitkit.lax` against those of `jax.lax`: plain, `argmax` and `argmin`, cumulative, and with functions
+of the user.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def apply_all(names, *args, **params):
 
 
 def check_all(names, x, *args, **params):
-    """Those that JAX accepts give the same; those that it refuses are refused with the same words."""
+    """Check that the reductions that JAX accepts agree with JAX, and that the others raise the same errors."""
     accepted = [name for name in names if accepted_by_jax(apply_all([name], *args, **params), x)]
     if accepted:
         assert_same(apply_all(accepted, *args, **params), x, labels=accepted, eager=False)

@@ -348,7 +348,7 @@ def test_scatters_agree_in_every_mode_in_and_out_of_bounds(name, mode):
             for function in SCATTER_FUNCTIONS
         ]
 
-    if mode == "clip":  # where clipped windows overlap, a plain scatter may leave either
+    if mode == "clip":  # if clipped windows overlap, a plain scatter may store either value
         assert_same(
             lambda lax_, *xs: program(lax_, *xs)[1:], operand, np.array(indices, np.int32), numbers(update_shape)
         )

@@ -19,7 +19,7 @@ Y = np.float32([1.5, 0.25, -2.0])
 
 
 class Library:
-    """What a library does that brings operations of its own, on JAX or on jitkit."""
+    """A library that defines primitives, on JAX or on jitkit."""
 
     def __init__(self, name):
         def room(path):
@@ -44,7 +44,7 @@ class Library:
         return primitive
 
     def define_fma(self):
-        """x * y + c, bilinear in x and y, with a parameter."""
+        """Define x * y + c, which is bilinear in x and y, with a parameter."""
 
         def impl(x, y, *, c):
             self.asked.append("impl")
@@ -79,7 +79,7 @@ class Library:
         return fma
 
     def define_both(self):
-        """Two results."""
+        """Define a primitive of two results."""
         both = self.primitive(
             "both", lambda x: (x + 1, x * 2), lambda x: [self.aval(x.shape, x.dtype)] * 2, several=True
         )
@@ -87,7 +87,7 @@ class Library:
         return both
 
     def define_total(self):
-        """A sum over all elements of a batch, whose rule is told of the axis."""
+        """Define a sum over all elements of a batch; its batching rule gets the axis."""
         total = self.primitive("total", self.jnp.sum, lambda x: self.aval((), x.dtype))
 
         def batch(size, name, _, vals, dims):
@@ -98,7 +98,7 @@ class Library:
         return total
 
     def forget(self):
-        """Take the rules out of the tables, which other tests compare."""
+        """Remove the rules from the tables, which other tests compare."""
         lowerings = self.mlir.lowering_rules if self.jax.__name__ == "jitkit" else jax_mlir._lowerings
         batchers = (
             self.batching.fancy_primitive_batchers if self.jax.__name__ == "jax" else self.batching.primitive_batchers
@@ -159,7 +159,9 @@ def test_an_implementation_runs_in_python_without_a_trace(libraries):
 
 
 def partly_known(name):
-    """Half of the arguments are known: what is computed from them, and which results are."""
+    """Return the outcome of partial evaluation with half of the arguments known: the jaxpr, and which results are
+    known.
+    """
     jax, pe = importlib.import_module(name), importlib.import_module(f"{name}.interpreters.partial_eval")
     lu, core = importlib.import_module(f"{name}.extend.linear_util"), importlib.import_module(f"{name}.core")
     api_util = importlib.import_module(f"{name}.api_util")
@@ -182,7 +184,9 @@ def test_what_is_known_is_computed_and_the_rest_is_a_jaxpr():
 
 
 def traced_and_pruned(name):
-    """What an interpreter of a library's sees: the jaxpr of a function, and what is left of it for the first result."""
+    """Return what a library's interpreter gets: the jaxpr of a function, and the part of it that the first result
+    needs.
+    """
     jax, pe = importlib.import_module(name), importlib.import_module(f"{name}.interpreters.partial_eval")
     lu, core = importlib.import_module(f"{name}.extend.linear_util"), importlib.import_module(f"{name}.core")
     first, second = jax.numpy.arange(3.0), jax.numpy.ones(3)
@@ -255,7 +259,7 @@ def test_a_rule_that_is_missing_for_gpus_is_asked_for_by_jaxs_name_of_the_platfo
             with pytest.raises(NotImplementedError, match="rule for primitive 'mine' not found for platform cuda\n"):
                 traced.lower(lowering_platforms=(platform,))
     finally:
-        del rules.lowering_rules[mine]  # a page lists the primitives that have rules
+        del rules.lowering_rules[mine]  # docs/parity.md lists all primitives with rules
 
 
 @pytest.mark.parametrize("library", ["jax", "jitkit"])
@@ -290,6 +294,6 @@ def test_a_lowering_rule_may_return_its_one_result_in_a_list_and_names_the_type_
     try:
         assert jax.jit(noted.bind)(2.0) == 2.0
     finally:
-        if library == "jitkit":  # a page lists the primitives that have rules
+        if library == "jitkit":  # docs/parity.md lists all primitives with rules
             del importlib.import_module("jitkit.interpreters.mlir_rules").lowering_rules[noted]
     assert seen == [True]

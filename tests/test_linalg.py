@@ -26,7 +26,7 @@ ALL = SQUARES | RECTANGLES
 
 
 def programs(text):
-    """A program for each line, in which `lax`, `jnp` and `la` are the library's."""
+    """Return a program for each line, in which `lax`, `jnp` and `la` are the library's."""
     lines = filter(None, map(str.strip, text.splitlines()))
     return {line: compile(line, "<program>", "eval") for line in lines}
 
@@ -82,12 +82,12 @@ OF_ALL = programs("""
     la.tensorinv(a, 1)
 """)
 
-# Programs whose jaxprs are others than JAX's, and why.
+# Programs whose jaxprs differ from JAX's: reason -> names.
 OTHER_EQUATIONS = {"JAX asks opt_einsum for the order": ("multi_dot",)}
 
 
 def run(library, code):
-    """The program as a function of a."""
+    """Return the program as a function of a."""
 
     def function(a):
         names = {"lax": library.lax, "jnp": library.numpy, "la": library.numpy.linalg}
@@ -97,7 +97,7 @@ def run(library, code):
 
 
 def programs_for(kind):
-    """The programs for a kind of matrix; those that JAX refuses are refused in the same words."""
+    """Return the programs that JAX accepts for a kind of matrix. Check that the others raise the same errors."""
     a = ALL[kind]
     accepted = {}
     for name, code in (OF_ALL | (OF_SQUARES if kind in SQUARES else {})).items():
@@ -119,13 +119,13 @@ def test_programs_are_printed_as_in_jax(kind):
 
 
 def has_other_equations(name):
-    """Whether a program is known to have other equations than JAX's."""
+    """Return whether a program is known to have other equations than JAX's."""
     return any(word in name for names in OTHER_EQUATIONS.values() for word in names)
 
 
 def assert_same_results(codes, a):
-    """All programs in one, with the same types and the same bits. Of other equations XLA makes other fusions, on some processors
-    with another last bit.
+    """Check that programs, compiled as one, give the same types and bits as with JAX. If the equations differ, XLA fuses them
+    differently, which changes last bits on some processors.
     """
     results = {}
     for library in (jitkit, jax):

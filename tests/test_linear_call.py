@@ -17,7 +17,7 @@ def call_of(jax):
 
 
 def divided(jax):
-    """x + x / by, the second by a call that says its transpose."""
+    """Return the function x + x / by, whose quotient is a `linear_call` with its own transpose."""
     return lambda x, by: x + call_of(jax)(lambda by, x: x / by, lambda by, ct: ct / by, by, x)
 
 

@@ -33,7 +33,7 @@ SPECIAL = np.array(
 
 
 def agrees(f, *args, tolerance=1e-5):
-    """Values, shapes, dtypes and weak types as of XLA's program."""
+    """Check that values, shapes, dtypes and weak types are those of XLA's program."""
     expected, found = jk.jit(f)(*args), jk.jit(f, backend="c")(*args)
     assert jk.tree.structure(expected) == jk.tree.structure(found)
     for x, y in zip(jk.tree.leaves(expected), jk.tree.leaves(found), strict=True):
@@ -42,7 +42,7 @@ def agrees(f, *args, tolerance=1e-5):
 
 
 def c_of(f, *args):
-    """The program without what precedes its loops, and what is known of it."""
+    """Return the C of a function from its loops on, and its whole `Source`."""
     source = write("f", jk.make_jaxpr(f)(*args))
     return source.text[source.text.index("#define LOOP") :], source
 
@@ -287,7 +287,7 @@ def test_the_memory_of_a_large_result_is_used_again_once_nobody_holds_it():
     where, view = address(first), np.asarray(first)[::1000]
     del first
     second = f(x)
-    assert address(second) != where  # since a view is left
+    assert address(second) != where  # since a view keeps the first memory
     np.testing.assert_array_equal(view, np.ones(100, F32))
     del view
     third = f(second)
@@ -414,7 +414,7 @@ def test_a_compiler_that_fails_is_quoted_with_the_lines_of_c_and_of_python(tmp_p
     said = str(caught.value)
     assert "error: out of registers" in said
     assert re.search(r"line \d+ of the C text:\n  f32 w\d+ = .*\nwhich is for mul test_loops\.py:\d+", said)
-    np.testing.assert_allclose(np.asarray(f(MATRIX)), np.sin(MATRIX) * 9.5, rtol=1e-5)  # nothing is left of the failure
+    np.testing.assert_allclose(np.asarray(f(MATRIX)), np.sin(MATRIX) * 9.5, rtol=1e-5)  # the failure is not cached
 
 
 def test_a_compiler_without_libgcc_links_as_it_is_used_to(tmp_path):
@@ -442,7 +442,7 @@ def test_the_disk_cache_keeps_machine_code(tmp_path):
         with stage_log.listen() as events:
             np.testing.assert_array_equal(np.asarray(jk.jit(f, backend="c")(MATRIX)), MATRIX * F32(10.5))
         assert "disk cache hit" in [event.stage for event in events]
-        with config.override(cc="gcc -O1" if _compiler() != "gcc -O1" else "cc"):  # another compiler, another file
+        with config.override(cc="gcc -O1" if _compiler() != "gcc -O1" else "cc"):  # another compiler makes another file
             jk.jit(lambda x: x * 10.5, backend="c")(MATRIX)
     assert len(list(tmp_path.glob("*.jitkit"))) == 2
 

@@ -1,4 +1,4 @@
-"""`lab.toml` and `rung.toml`: what is missing, of a wrong type or not known is told with its place."""
+"""`lab.toml` and `rung.toml`: errors for missing, wrong and unknown keys name their place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LABS = pathlib.Path(__file__).parents[1] / "labs"
 
 
 def said_of(tmp_path, before, after, lab="05_jit"):
-    """The text of a `lab.toml` in which something was changed, and what is said of it."""
+    """Return the text of a changed `lab.toml`, and the error's message about it."""
     folder = tmp_path / lab
     folder.mkdir()
     text = (LABS / lab / "lab.toml").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ def said_of(tmp_path, before, after, lab="05_jit"):
     return text, str(error.value).removeprefix(f"{folder / 'lab.toml'}:")
 
 
-# What is changed in lab 05's manifest, the line that begins as the error's does, and what is said of it.
+# A change of lab 05's manifest, the beginning of the line that the error must name, and words of the message.
 ERRORS = [
     (
         "uses_xla = true",

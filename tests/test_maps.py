@@ -1,7 +1,7 @@
 """The maps are true: what a docstring names between backticks exists, and the plate of a room names all that is in it.
 
-A name resolves where a reader would look for it: in the module that the docstring is of, among what the house defines, in JAX, numpy or
-Python. Prose that is no name (`x @ w + b`) is not looked at, but for the functions that it calls.
+A name must be found where a reader would look for it: in the docstring's module, among the names that jitkit defines, in JAX, numpy or
+Python. An expression (`x @ w + b`) is not checked, except for the functions that it calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from jitkit.base import options
 from jitkit.core import Primitive
 
 ROOT = pathlib.Path(__file__).parents[1]
-# What is generated has the docstrings of the reference, away from the code that they are about.
+# Generated files have docstrings of the reference, without the code that these are about.
 GENERATED = re.compile(r"exercises\.py$")
 HOUSE = [
     path
@@ -45,7 +45,7 @@ QUOTED = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 FILE = re.compile(r"/?[\w/]+\.(?:pyi?|md|toml|ipynb|json|html)")
 DIALECT = re.compile(r"(?:stablehlo|chlo|func)\.\w+")
-FORMULA = re.compile(r"[a-zA-Z](?:_?\d)?|NAME")  # a variable of a formula, or of a program in the docstring
+FORMULA = re.compile(r"[a-zA-Z](?:_?\d)?|NAME")  # a variable in a formula, or in a program of the docstring
 OF_OTHERS = {
     "GpuTargetConfigProto": "XLA's", "op_name": "HLO's", "lapack_spotrf_ffi": "LAPACK's", "potrf": "LAPACK's",
 }  # fmt: skip
@@ -68,14 +68,14 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def names_in(quoted: str) -> Iterator[str]:
-    """Yield the names in a piece of code: itself, when it is one; else the functions that it calls."""
+    """Yield the names in a piece of code: the code itself, if it is a name; else the functions that it calls."""
     code = " ".join(quoted.split())
     if DOTTED.fullmatch(code) or FILE.fullmatch(code):
         yield code
         return
     try:
         tree = ast.parse(code, mode="eval")
-    except SyntaxError:  # a type, a command, a shape
+    except SyntaxError:  # it is a type, a command or a shape
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and DOTTED.fullmatch(ast.unparse(node.func)):
@@ -86,7 +86,9 @@ def names_in(quoted: str) -> Iterator[str]:
 
 
 def names_of_code(tree: ast.AST) -> set[str]:
-    """Every name in the code of a module: what it defines, takes, reads and passes, and what is a name in its strings."""
+    """Return every name in the code of a module: what it defines, takes, reads and passes, and what is a name in its
+    strings.
+    """
     found = set()
     for node in ast.walk(tree):
         match node:
@@ -103,7 +105,7 @@ def names_of_code(tree: ast.AST) -> set[str]:
 
 @functools.cache
 def defined() -> dict[str, set[str]]:
-    """What the house defines, by name, with the names in it: rooms, modules, functions, classes with their members, constants."""
+    """Return the rooms, modules, functions, classes and constants of jitkit, each with the names inside it."""
     found: dict[str, set[str]] = {}
 
     def add(owner: str, name: str) -> None:
@@ -147,7 +149,7 @@ def defined() -> dict[str, set[str]]:
 
 @functools.cache
 def words() -> set[str]:
-    """Names that are no definitions: primitives, parameters, options, variables of the environment, extras, StableHLO's operations."""
+    """Return names that are not definitions: primitives, parameters, options, environment variables, extras, StableHLO's operations."""
     all_rooms.enter()
     found = {each.name for each in gc.get_objects() if isinstance(each, Primitive)}
     found |= {each.arg for path in HOUSE for each in ast.walk(tree_of(path)) if isinstance(each, ast.arg)}
@@ -162,7 +164,9 @@ def words() -> set[str]:
 
 @functools.cache
 def written() -> set[str]:
-    """The words and the parts of paths in the strings of the house, files among them that it makes or finds on a user's machine."""
+    """Return the words and parts of paths in the strings of jitkit. Some are files that it makes, or finds on a user's
+    machine.
+    """
     strings = (each for path in HOUSE for each in ast.walk(tree_of(path)) if isinstance(each, ast.Constant))
     return {word for each in strings if isinstance(each.value, str) for word in re.split(r"[/\s]", each.value)}
 
@@ -175,7 +179,7 @@ ALIASES = {"jnp": "jax.numpy", "np": "numpy", "lax": "jax.lax", "jitkit": "jax",
 
 @functools.cache
 def is_elsewhere(name: str) -> bool:
-    """Whether Python, numpy or JAX has it."""
+    """Return whether Python, numpy or JAX has this name."""
     if keyword.iskeyword(name) or keyword.issoftkeyword(name) or name in sys.stdlib_module_names:
         return True
     first, *rest = name.split(".")
@@ -201,7 +205,7 @@ def has(place: object, names: list[str]) -> bool:
 
 
 def resolves(name: str, here: set[str]) -> bool:
-    """Whether there is what a name says, for a reader of a module whose code has the names `here`."""
+    """Return whether a name exists for a reader of a module whose code has the names `here`."""
     if FILE.fullmatch(name):
         file = name.rpartition("/")[2]
         return (

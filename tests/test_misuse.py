@@ -181,7 +181,7 @@ PROGRAMS = {
     "eval_shape of None": lambda jax, jnp: jax.eval_shape(None, 1),
     "a generator": lambda jax, jnp: jax.jit(lambda x: (yield x))(1.0),
     "jit on a method": lambda jax, jnp: jax.jit(lambda self, x: x)(object(), 1.0),
-    # of a length of its own: where the sum was compiled before, JAX ends in another class of error
+    # with a length of its own: if JAX compiled this sum before, it raises another class of error
     "a donated array, added to": lambda jax, jnp: donated(jax, lambda x: x + 1, 379),
     "a donated array, indexed": lambda jax, jnp: donated(jax, lambda x: x[0]),
     "a donated array, to NumPy": lambda jax, jnp: donated(jax, np.asarray),
@@ -255,7 +255,7 @@ def donated_unusable():
 
 
 def deleted():
-    jnp.ones(3) + 1  # the program is there: JAX looks at what an operation is given, each time
+    jnp.ones(3) + 1  # this compiles the sum; JAX checks the operands at each call
     donated(jk, lambda x: x + 1)
 
 
@@ -751,7 +751,7 @@ def test_functions_outside_of_jit_convert_objects_by_their_jax_array(jax, jnp):
     return [
         *[jax.nn.gelu(x, approximate=way) for way in (True, False)],
         *[jax.nn.logsumexp(x, b=b) for b in (None, Boxed(jnp.ones(4)))],
-        raised(lambda: jax.nn.logsumexp(x, where=truths)),  # by `where`, which is jitted
+        raised(lambda: jax.nn.logsumexp(x, where=truths)),  # the jitted `where` raises it
         jax.scipy.special.logsumexp(x),
         *[f(x) for f in (jnp.nanargmax, jnp.nanargmin, jnp.ptp)],
         jax.grad(lambda y: jax.nn.gelu(Boxed(y)).sum())(jnp.ones(3)),

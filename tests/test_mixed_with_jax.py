@@ -104,7 +104,7 @@ def test_an_argument_of_a_class_that_jax_knows_is_traced_and_returned():
     assert (type(layer), float(layer.weight), layer.name, float(y)) == (Layer, 4.0, "dense", 7.0)
     scaled(Layer(5.0, 1.0), Mode("train"), 3.0)
     assert traced == ["train"]
-    scaled(Layer(5.0, 1.0), Mode("eval"), 3.0)  # what is static is part of the signature
+    scaled(Layer(5.0, 1.0), Mode("eval"), 3.0)  # static data is part of the signature
     scaled(Layer(5.0, 1.0, "other"), Mode("eval"), 3.0)
     assert traced == ["train", "eval", "eval"]
 
@@ -303,7 +303,7 @@ def test_what_an_installed_library_calls_is_not_the_user_s_to_change(tmp_path, m
 
 
 class Parameter:
-    """As in flax: it gives an array, and its own operators leave everything to that."""
+    """A parameter as in flax: it converts to an array, and its operators are the array's."""
 
     def __init__(self, value):
         self.value = value
@@ -342,7 +342,7 @@ def test_jax_make_jaxpr_of_our_function_says_what_to_use(ours, error, words):
 def test_a_key_of_jax_says_how_to_make_one_of_ours(use):
     with pytest.raises(TypeError, match=r"a random key of jax itself. Make it with `jitkit.random.key\(seed\)`"):
         use(jax.random.key(0))
-    ours = jitkit.random.wrap_key_data(jax.random.key_data(jax.random.key(3)))  # as the sentence says
+    ours = jitkit.random.wrap_key_data(jax.random.key_data(jax.random.key(3)))  # as the error advises
     assert (jitkit.random.normal(ours, (2,)) == jax.random.normal(jax.random.key(3), (2,))).all()
 
 
@@ -354,7 +354,7 @@ def test_a_key_of_ours_that_jax_is_given_says_how_to_make_one_of_jax_s(use):
     theirs = jax.random.wrap_key_data(jitkit.random.key_data(key))
     assert "`jax.random.wrap_key_data(jitkit.random.key_data(key))`" in str(raised.value)
     assert (jitkit.random.normal(key, (2,)) == jax.random.normal(theirs, (2,))).all()
-    assert hasattr(key, "__jax_array__")  # whoever but JAX asks gets an answer, and the sentence where it is called
+    assert hasattr(key, "__jax_array__")  # `hasattr` works; the error comes when it is called
     with pytest.raises(TypeError, match="was given to JAX"):
         key.__jax_array__()
 

@@ -1,4 +1,4 @@
-"""The names that a function takes from around it, and that a statement binds: as Python's symbol table has them."""
+"""The free names of a function, and the names that a statement binds: they agree with Python's symbol table."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_free_names_of_functions_of_the_standard_library(name):
 def test_a_class_reads_the_name_around_it_before_it_binds_its_own():
     assert free("def f():\n class C:\n  a = 1\n  b = [a for _ in a]\n return C") == [
         "a"
-    ]  # inside, it is not the class's
+    ]  # the function does not see the class's name
     assert free("def f():\n class C:\n  shape = shape\n return C") == ["shape"]
     assert free("class C:\n shape = 1\n def size(self, rows): return [rows for columns in shape]") == ["shape"]
 

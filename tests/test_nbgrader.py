@@ -44,7 +44,7 @@ class Course:
         self.labs = labs
 
     def __call__(self, *command, status=0):
-        """Run a command of nbgrader; what it wrote."""
+        """Run a command of nbgrader; return its output."""
         beside = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ.get("PATH", "")])
         paths = {"PATH": beside, "PYTHONPATH": str(ROOT), "JITKIT_LABS": str(self.labs)}
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
@@ -78,7 +78,7 @@ class Course:
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
-    """The course after everything was done: released, handed in by three students, graded, with feedback and marks."""
+    """Return a course that was released, handed in by three students, and graded, with feedback and marks."""
     labs = tmp_path_factory.mktemp("labs")
     shutil.copytree(ROOT / "tests" / "kata_labs" / "90_lists", labs / "90_lists")
     shutil.copytree(ROOT / "labs" / "00_hello", labs / "00_hello")
@@ -99,7 +99,7 @@ def graded(tmp_path_factory):
 
 
 def marks(graded):
-    """What the export says: score and highest score, by student and assignment."""
+    """Return the exported score and highest score, by student and assignment."""
     with open(graded.folder / "grades.csv", encoding="utf-8", newline="") as file:
         return {
             (row["student_id"], row["assignment"]): (row["score"], row["max_score"]) for row in csv.DictReader(file)
@@ -168,7 +168,7 @@ def test_the_notebook_for_learners_runs_from_its_first_cell_to_its_last(lab):
     assert [
         output["ename"] for output in outputs if output.output_type == "error" and output["ename"] == "NameError"
     ] == []
-    # lines are wrapped
+    # nbgrader wraps lines, so join them
     assert sum("still to be written" in " ".join(output.split()) for output in shown) == len(lab.exercises)
     assert any("Guess first" in output for output in shown) == (lab.experiment is not None)
 
@@ -203,7 +203,7 @@ def test_points_of_the_grader_are_those_of_the_gradebooks_own_cells(graded, tmp_
         store.mark("mended", "00.1", 7.5, "the check was wrong", "", "me")
         records = standing(store.grades(), policy, labs, (), store.marks())
     part = 1 - 1 / len(names)
-    points = {"ontime": 10 * part, "late": 5 * part, "mended": 7.5}  # of which the grader has cents
+    points = {"ontime": 10 * part, "late": 5 * part, "mended": 7.5}  # the grader rounds to cents
     assert {r.grade.student: r.points for r in records} == pytest.approx(points, abs=0.005)
     gradebooks.to_nbgrader(
         Standing(tmp_path / "grades", records, policy, labs, "bubblewrap"), tmp_path / "gradebook.db"
@@ -212,7 +212,7 @@ def test_points_of_the_grader_are_those_of_the_gradebooks_own_cells(graded, tmp_
     course("export", "--to", "grades.csv")
     with open(tmp_path / "grades.csv", encoding="utf-8", newline="") as file:
         rows = {r["student_id"]: r for r in csv.DictReader(file) if r["assignment"] == "00_hello"}
-    kept = 1 - shares(1, len(names))[0]  # nbgrader's cells have 64ths
+    kept = 1 - shares(1, len(names))[0]  # nbgrader's cells have points in 64ths
     for student, score, penalty in (("ontime", kept, 0.0), ("late", kept / 2, kept / 2), ("mended", 0.75, kept / 2)):
         row = rows[student]
         assert float(row["max_score"]) == 1.0

@@ -1,4 +1,6 @@
-"""Our displays in a browser, on a page with JupyterLab's own rules: whole lines, bars to scroll by, nothing outside."""
+"""Our displays in a browser, on a page with JupyterLab's CSS: lines do not break, wide displays scroll, and nothing
+overflows.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from jitkit.misses.explain import Explanation
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs a browser: chromium")
 
-# What JupyterLab 4.6 has for the `pre` of an output, and for tables.
+# JupyterLab 4.6's CSS for the `pre` of an output, and for tables.
 JUPYTERLAB = """
 body { margin: 0; font-size: 14px; color: var(--color); background: var(--ground) }
 .jp-ThemedContainer .jp-RenderedHTMLCommon pre { color: var(--color); margin: 0px; padding: 0px }
@@ -68,7 +70,7 @@ def attention(x, wq, wk, wv):
 
 
 def of_long_paths():
-    """The report on a function from a file deep down in a project, which took as long as large ones do."""
+    """Return the report on a function whose file has a long path, with times as long as those of large functions."""
     names = {"jk": jk, "jnp": jnp}
     program = "f = jk.jit(lambda x: x * 2)\nf(jnp.ones(3)), f(jnp.ones(4))"
     exec(compile(program, "/home/somebody/projects/2026/a_model_with_a_name/training/loop.py", "exec"), names)
@@ -96,7 +98,7 @@ def displays():
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """What the browser makes of each display, by theme."""
+    """Return the sizes that the browser measures for each display, by theme."""
     folder = tmp_path_factory.mktemp("page")
     shown = {name: display._repr_html_() for name, display in displays().items()}
     found = {}

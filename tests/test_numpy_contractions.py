@@ -244,5 +244,5 @@ def test_cross_products_agree_with_jax():
         ("cross of two and three", lambda jnp, x: jnp.cross(x[:, :2], x), vectors),
     ]
     check(rows)
-    for row in in_the_plane:  # which JAX 0.12 has given up
+    for row in in_the_plane:  # JAX 0.12 refuses these
         (check if JAX_VERSION < (0, 12) else check_error)(row if JAX_VERSION >= (0, 12) else [row])

@@ -319,7 +319,7 @@ def test_an_array_of_numpys_is_one_constant_however_often_it_is_met():
         found.append((len(jaxpr.consts), str(jaxpr)))
         shared = lib.jit(lambda x, xp=xp: xp.array(c) + x)
         before = np.asarray(shared(1.0))
-        c[:] = 5.0  # what was compiled keeps what it had
+        c[:] = 5.0  # the compiled program keeps the old values
         found[-1] += (before.tolist(), np.asarray(shared(1.0)).tolist())
         c[:] = 1.0
         eager = lib.vmap(lambda x, xp=xp: (xp.array(c), x))(np.ones(2))[0]

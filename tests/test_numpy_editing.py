@@ -54,7 +54,7 @@ PROGRAMS = [
 
 
 def function(library, code):
-    """The program as a function of a matrix and a vector."""
+    """Return the program as a function of a matrix and a vector."""
     return lambda x, v: eval(code, {"jnp": library.numpy, "np": np, "x": x, "v": v})
 
 
@@ -65,8 +65,8 @@ def test_values_gradients_and_batches_are_those_of_jax(code):
         plain = function(library, code)
         slope = library.grad(lambda x, v, plain=plain: (plain(x, v) ** 2).sum(), (0, 1))
         batch = library.vmap(plain, (None, 0))
-        # in one program, since the operations of both, one by one, are dozens
-        in_one = (lambda f: f) if "compress" in code or "choose(" in code else library.jit  # they look at values
+        # as one program: eagerly, these would be dozens of operations
+        in_one = (lambda f: f) if "compress" in code or "choose(" in code else library.jit  # these need concrete values
         both = in_one(lambda x, v, vs, slope=slope, batch=batch: (slope(x, v), batch(x, vs)))
         found.append(library.tree.leaves([plain(X, V), both(X, V, np.stack([V, V + 1]))]))
     for ours, theirs in zip(*found, strict=True):
@@ -230,7 +230,7 @@ def test_systems_that_do_not_fit_are_refused(code):
     for library in (jitkit, jax):
         names = {name: getattr(library.scipy.sparse.linalg, name) for name in ("cg", "gmres")}
         errors.append(error_of(lambda a, b, names=names: eval(code, names | {"a": a, "b": b}), MATRIX, V[:3]))
-    ours, theirs = (error.partition("shapes: ")[0] for error in errors)  # JAX prints an iterator there
+    ours, theirs = (error.partition("shapes: ")[0] for error in errors)  # JAX prints an iterator after this word
     assert ours == theirs
 
 

@@ -75,13 +75,13 @@ def calling(name):
     return lambda jnp, *xs: getattr(jnp, name)(*xs)
 
 
-# Equal jaxprs are equal programs, whose lowering is tested with lax: only some kinds of operand are run.
+# The kinds of operand that are run: equal jaxprs compute the same, and tests of lax run their lowering.
 RUN = {"floats", "integers", "bfloat16", "integers and floats", "unsigned and signed", "different ranks"}
 RUN_EAGERLY = {"floats", "integers and floats", "two Python scalars"}
 
 
 def check_rows(rows, kind):
-    """Rows that JAX accepts agree; the others fail with the same error."""
+    """Check that rows that JAX accepts agree with JAX, and that the others raise the same errors."""
     good = [row for row in rows if accepted(row)]
     check(good, run=kind in RUN | RUN_EAGERLY, eager=kind in RUN_EAGERLY)
     for row in rows:

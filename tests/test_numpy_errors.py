@@ -19,7 +19,7 @@ def set_item(jnp, x):
     x[0] = 1
 
 
-OBJECT = object()  # one for both: the sentence has its address
+OBJECT = object()  # one object for both libraries, since messages contain its address
 ERRORS = {
     # what is not an array
     **{
@@ -197,7 +197,7 @@ ERRORS = {
     "array in an order": (lambda jnp: jnp.array([1], order="C"),),
 }
 
-# What must be known while tracing, and is not: accepted eagerly.
+# Arguments that must be known while tracing: refused in a trace, accepted eagerly.
 TRACED = {
     "a slice that ends at a traced place": (lambda jnp, x, i: x[:i], VECTOR, 1),
     "zeros of a traced size": (lambda jnp, n: jnp.zeros(n), 3),

@@ -100,7 +100,7 @@ def test_functions_take_arrays_of_numpy_and_of_jax(function):
     expected = getattr(jax.numpy, function)(SMALL, *extra)
     for value in (SMALL, jax.numpy.asarray(SMALL), jnp.asarray(SMALL)):
         got = getattr(jnp, function)(value, *extra)
-        of_numpy = function == "reshape" and type(value) is np.ndarray  # as in JAX, numpy itself reshapes it
+        of_numpy = function == "reshape" and type(value) is np.ndarray  # then numpy itself reshapes it, as in JAX
         assert type(got) is (np.ndarray if of_numpy else jitkit.Array)
         np.testing.assert_allclose(got, expected, rtol=1e-6)
         traced = jitkit.jit(lambda value=value: getattr(jnp, function)(value, *extra))()
@@ -114,9 +114,9 @@ def test_objects_with_a_jax_array_method_are_converted():
 
     assert jnp.asarray(Wrapped()).tolist() == [0, 1, 2]
     assert jnp.array(Wrapped(), dtype=float).dtype == np.float32
-    assert jnp.linalg.vector_norm(Wrapped(), ord=1) == 3  # no `jit` around it in JAX
+    assert jnp.linalg.vector_norm(Wrapped(), ord=1) == 3  # in JAX this function is not jitted
     with pytest.raises(ValueError, match="Triggering __jax_array__"):
-        jnp.flatnonzero(Wrapped())  # JAX's `ravel` is jitted
+        jnp.flatnonzero(Wrapped())  # it calls `ravel`, which is jitted in JAX
 
 
 def test_is_it_a_scalar_or_complex_is_answered_as_jax_answers():

@@ -49,15 +49,15 @@ def reducing(name, **options):
     return lambda jnp, x: getattr(jnp, name)(x, **options)
 
 
-RUN = {"floats", "integers", "uint8", "bools", "float16", "nan", "a Python int"}  # equal jaxprs are equal programs
+RUN = {"floats", "integers", "uint8", "bools", "float16", "nan", "a Python int"}  # these are run: equal jaxprs agree
 
 
 @pytest.mark.parametrize("kind", one_in(2, list(OPERANDS)))
 def test_reductions_of_all_elements_agree_with_jax(kind):
     rows = [(name, reducing(name), OPERANDS[kind]) for name in REDUCTIONS + POSITIONS + RUNNING]
-    if kind == "complex numbers":  # neither compiles the order of complex numbers that it traces
+    if kind == "complex numbers":  # both libraries trace comparisons of complex numbers, but XLA cannot compile them
         rows = [row for row in rows if row[0] not in POSITIONS]
-    if kind == "nothing":  # of which later versions say something else
+    if kind == "nothing":  # later versions of JAX word the error of `median` differently
         rows = [row for row in rows if row[0] != "median"]
     good = [row for row in rows if accepted(row)]
     check(good, run=kind in RUN, eager=kind == "floats")

@@ -24,7 +24,7 @@ def test_windows_of_each_length_are_those_of_jax(jax, jnp):
 def test_the_derivative_of_i0_is_that_of_jax_at_zero_too(jax, jnp):
     slopes = [jax.grad(jnp.i0)(x) for x in (0.0, 1.5, -2.0)]
     return (
-        # JAX 0.11 has another rule, of the Bessel function of order 1
+        # JAX 0.11 has another derivative rule, by the Bessel function of order 1
         slopes if JAX_VERSION < (0, 11) else [round(float(x), 5) for x in slopes],
         JAX_VERSION < (0, 11) and str(jax.make_jaxpr(jnp.i0)(1.0)),
         raised(jnp.i0, 1j),
@@ -66,7 +66,7 @@ def test_elements_are_put_and_placed_as_in_jax(jax, jnp):
         raised(jnp.put_along_axis, a, jnp.array([[0]]), jnp.ones(3), 1, inplace=False),
     ]
     programs = [
-        JAX_VERSION < (0, 12)  # which has an operation for nonzero
+        JAX_VERSION < (0, 12)  # JAX 0.12 has a primitive for nonzero
         and str(jax.make_jaxpr(lambda a: jnp.place(a, a > 1, jnp.array([1, 2]), inplace=False))(a)),
         str(jax.make_jaxpr(lambda a, i: jnp.put(a, i, 7, inplace=False))(a, places)),
     ]

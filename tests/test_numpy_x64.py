@@ -100,7 +100,7 @@ KEPT = [
 ]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:Explicitly requested dtype")  # by both of them, in other places
+@pytest.mark.filterwarnings("ignore:Explicitly requested dtype")  # both libraries warn, in different places
 @pytest.mark.parametrize("dtype", ["float64", "int64", "uint64", "complex128"])
 def test_arrays_that_outlive_their_block_have_the_types_that_jax_gives_them(dtype):
     found = []
@@ -114,7 +114,7 @@ def test_arrays_that_outlive_their_block_have_the_types_that_jax_gives_them(dtyp
 
 
 def result_type(lib, function, x):
-    """The types that a function would give, or the class of its error."""
+    """Return the dtype and shape of a function's result, or the class of its error."""
     try:
         result = function(x) if function.__name__ == "unique" else lib.eval_shape(function, x)
         return str(result.dtype), result.shape

@@ -59,7 +59,7 @@ def test_ranks_that_differ_can_be_refused_in_a_block(jax, jnp):
             return (jnp.ones((2, 2)) + jnp.ones(2)).shape
 
     kind, line = raised(add, "raise")
-    return add("allow"), kind, line.split(" For more")[0]  # the address of the page depends on the version
+    return add("allow"), kind, line.split(" For more")[0]  # the page's address depends on the version
 
 
 OPERANDS = [
@@ -151,7 +151,7 @@ def test_new_arrays_are_on_the_default_device(jax, jnp):
 @same_as_jax
 def test_what_is_no_device_is_refused(jax, jnp, what):
     def enter():
-        with jax.default_device(what):  # "tpu" might be one, until it is asked for
+        with jax.default_device(what):  # "tpu" is only checked when the device is needed
             jnp.ones(2)
 
     return raised(enter)
@@ -191,7 +191,7 @@ def test_what_is_no_option_cannot_be_assigned_either():
 
 def test_options_of_jax_that_do_not_say_what_is_computed_have_its_defaults_and_keep_what_is_set():
     for name, option in options.WITHOUT_EFFECT.items():
-        if f"jax_{name}" in jax.config.values:  # later versions dropped some
+        if f"jax_{name}" in jax.config.values:  # later versions of JAX dropped some of these
             assert jitkit.config.values[f"jax_{name}"] == jax.config.values[f"jax_{name}"] == option.default
     for name, value in (
         ("persistent_cache_min_compile_time_secs", 0),
@@ -214,7 +214,7 @@ def test_options_of_jax_that_do_not_say_what_is_computed_have_its_defaults_and_k
         with pytest.raises(ValueError, match=f"^option {name}: "):
             jitkit.config.update(name, value)
     with pytest.raises(AttributeError, match=r"JAX has `jax\.config\.jax_softmax_custom_jvp`"):
-        jitkit.config.update("jax_softmax_custom_jvp", True)  # this one says what is recorded
+        jitkit.config.update("jax_softmax_custom_jvp", True)  # this option would change what is recorded
 
 
 GOOD = {
@@ -260,7 +260,7 @@ BAD = {
 @pytest.mark.parametrize(("name", "value"), [(name, v) for name, values in GOOD.items() for v in values])
 def test_a_value_that_an_option_takes_is_kept(name, value):
     with config.override(**{name: value}):
-        assert name in config.local.state.overrides  # as it was given, or as what it means: 512M is a number of bytes
+        assert name in config.local.state.overrides  # as given, or converted: 512M is a number of bytes
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, v) for name, values in BAD.items() for v in values])
@@ -297,7 +297,7 @@ def test_every_option_has_values_that_are_refused():
 
 
 def imported_with(**variables):
-    """What is printed when jitkit is imported with some variables in the environment."""
+    """Import jitkit in a process with these environment variables; return the process."""
     program = "import jitkit; from jitkit.base import config; print(config.value('jit_cache_size'))"
     env = {**os.environ, **variables}
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=env)

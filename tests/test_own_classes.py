@@ -1,4 +1,4 @@
-"""Classes of the user's whose constructors look at their fields, taken through every function that takes trees."""
+"""Users' classes whose constructors check their fields, passed to every function that takes trees."""
 
 from __future__ import annotations
 
@@ -529,12 +529,12 @@ def saved_residuals_and_checkpoint_policy(lib, c):
 
 
 def observed(lib: Any, c: type, run: Program) -> Any:
-    """The leaves of what a program returned and the classes around them, or the class of its error."""
+    """Return the leaves of what a program returned and the classes around them, or the class of its error."""
     try:
         result = run(lib, c)
     except Exception as error:
         line = (str(error).splitlines() or [""])[0]
-        return f"{type(error).__name__}: {line.partition(', got ')[0]}"  # what was got is shown as each can
+        return f"{type(error).__name__}: {line.partition(', got ')[0]}"  # they print the value differently
     return [
         x if isinstance(x, (str, bool, int)) else (np.asarray(x).tolist(), str(np.asarray(x).dtype))
         for x in lib.tree_util.tree_leaves(result)
@@ -549,13 +549,15 @@ def _classes(x: Any) -> Any:
     return "leaf" if not hasattr(x, "x") else (type(x).__name__, _classes(x.x), _classes(x.y))
 
 
-# JAX shows a tree of descriptions here, whose classes are the user's: with us, too, they have to take descriptions.
+# Here JAX returns users' classes whose fields are descriptions of arrays; so must we, and constructors must accept
+# these.
 OF_DESCRIPTIONS = {"ahead_of_time_args_info", "ahead_of_time_in_avals", "ahead_of_time_out_info", "eval_shape"}
-# The program itself makes such nodes: of pairs, of bools (what of a rule's result is a batch), of nodes.
+# Here the program itself builds nodes of the class: from pairs, from bools (which results of a rule are batches), from
+# nodes.
 SHOWS = {"tree_transpose", "custom_vmap", "sequential_vmap", "hessian"}
-# A tree of types is in the message, where a constructor's own error may come out instead in JAX since 0.11.
+# The error's message has a tree of types. Since JAX 0.11, an error of the constructor may come out instead.
 IN_MESSAGES = {"scan_of_no_pair"}
-# Nodes of nodes: the constructor is called with nodes for fields by both, and the errors are the constructor's.
+# Nodes of nodes: both libraries call the constructor with nodes as fields, and let its errors pass.
 OF_NODES = {"hessian"}
 
 
@@ -582,7 +584,7 @@ def test_classes_that_look_at_their_fields_go_where_they_go_in_jax(name: str, ma
         assert isinstance(theirs, str)
     elif (
         ours != theirs
-    ):  # JAX put an object() or a type into the user's class, and we have not: as for one that does not look
+    ):  # JAX put an object() or a type into the user's class, and we did not: as for a class that checks nothing
         assert ours == observed(jax, class_of(jax, does_not_look, way), PROGRAMS[name])
 
 

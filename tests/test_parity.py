@@ -16,17 +16,17 @@ import jitkit
 from jitkit.base import names_of_jax
 
 PAGE = parity.PATH.read_text(encoding="utf-8")
-SHORT = ("norm", "ops", "tree", "nn.initializers", "errors", "Jaxprs")  # sections of few names
+SHORT = ("norm", "ops", "tree", "nn.initializers", "errors", "Jaxprs")  # sections with few names
 
 
 def page_section(heading):
-    """The part of the page below a heading."""
+    """Return the part of the page below a heading."""
     title = f"`{heading}`" if heading.startswith("jitkit") else heading
     return re.search(rf"^## {re.escape(title)}$.*?(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)[0].strip()
 
 
 def without_other_operands(table):
-    """The rows of a table without their last cell."""
+    """Return the rows of a table without their last cell."""
     return [row.rsplit(" | ", 1)[0].rstrip(" |") if row.startswith("|") else row for row in table.splitlines()]
 
 
@@ -35,7 +35,7 @@ def test_the_page_says_what_a_comparison_finds(alias):
     """Each name with one other kind of operand, and the next name with the next kind; the results of one call in eight."""
     comparison = parity.Comparison(alias, one_kind_in=11, one_result_in=8)
     assert comparison.unexpected == []
-    if jax.__version__ != parity.VERSION:  # the tables are about another version, in which other rows may differ
+    if jax.__version__ != parity.VERSION:  # the page is about another version of JAX, so other rows may differ
         return
     [(heading, rows)] = comparison.sections.items()
     found = parity.render_section(heading, rows).strip()
@@ -73,9 +73,9 @@ def test_parameters_of_public_functions_are_those_of_jax_or_there_is_a_reason():
         used = {row.reason(name) for row in rows for name in row.found}
         assert {reason for reason in signatures.REASONS if reason not in used} == set()
         assert page_section("Signatures") == signatures.render().strip()
-    else:  # a later JAX has parameters of its own; ours are all taken there, but for one that has another name
+    else:  # a later JAX has more parameters; it also takes all of ours, except for one with another name
         ours_only = {text for row in rows for text in row.unexpected() if "JAX has not" in text}
-        in_cpp = {text for text in ours_only if re.match(r"tree_util\.\w+Key:", text)}  # the classes tell no parameters
+        in_cpp = {text for text in ours_only if re.match(r"tree_util\.\w+Key:", text)}  # without signatures
         assert ours_only - in_cpp <= {"make_mesh: JAX has not `axis_shapes`"}
 
 
@@ -104,7 +104,7 @@ def test_nothing_that_differs_is_said_to_be_the_same():
     assert comparison.unexpected[0].startswith("jnp.sin(x)")
     assert parity.same_result(jitkit.numpy.ones(2), jax.numpy.ones(2)) is None
     assert parity.same_result(jitkit.numpy.ones(2), jax.numpy.ones(2, int)) is not None
-    assert parity.same_result(jitkit.numpy.asarray(1.0), jax.numpy.float32(1)) is not None  # one is weak
+    assert parity.same_result(jitkit.numpy.asarray(1.0), jax.numpy.float32(1)) is not None  # one is weakly typed
     assert parity.same_result(jitkit.numpy.ones(2), jax.numpy.ones(2) * 1.001) is not None
     assert parity.same_result((1, 2), (1, 3)) is not None
 
@@ -118,13 +118,16 @@ def test_every_public_module_of_jax_is_looked_into():
     modules = {each.name for each in pkgutil.iter_modules(jax.__path__) if not each.name.startswith("_")}
     looked_into = {inside.partition(".")[0] for inside in names_of_jax.BY_MODULE}
     without_names_for_users = {"cloud_tpu_init", "collect_profile", "lib", "tools", "version"}
-    assert modules - looked_into - without_names_for_users <= {"extend", "example_libraries"}  # as the page says
+    assert modules - looked_into - without_names_for_users <= {
+        "extend",
+        "example_libraries",
+    }  # the page leaves these out
 
 
 def test_the_page_says_what_jax_has_besides():
     missing = parity.missing()
     for inside, names in missing.items():
-        # later versions of JAX have more: the table has theirs, too
+        # the table also has names of later versions of JAX
         assert set(names) <= names_of_jax.missing(inside), inside
     if jax.__version__ == parity.VERSION:
         assert page_section("What JAX has besides") == parity.render_missing(missing).strip()

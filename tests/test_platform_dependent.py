@@ -14,7 +14,7 @@ ROW = np.float32([0.5, -1.0, 2.0])
 
 
 def chosen(jax, jnp):
-    """sin on this machine; others elsewhere."""
+    """Return a function that computes sin on a CPU, cos on a TPU, and 2 x elsewhere."""
     return lambda x: jax.lax.platform_dependent(x, cpu=jnp.sin, tpu=jnp.cos, default=lambda x: x * 2)
 
 
@@ -75,7 +75,7 @@ def test_a_program_for_another_platform_has_its_function():
     texts = {platform: traced.lower(lowering_platforms=(platform,)).as_text() for platform in ("cpu", "tpu", "cuda")}
     written = [re.findall(r"stablehlo\.(sine|cosine|multiply)", text) for text in texts.values()]
     assert written == [["sine"], ["cosine"], ["multiply"]]
-    assert not any("case" in text for text in texts.values())  # nothing is left to be chosen
+    assert not any("case" in text for text in texts.values())  # no choice is left in the program
 
 
 def test_without_any_function_there_is_nothing_to_choose():

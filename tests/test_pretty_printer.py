@@ -42,7 +42,7 @@ documents = st.recursive(_leaves, _inner, max_leaves=40)
 
 
 def build(module, description):
-    """The described document, made with the functions of `module`."""
+    """Return the described document, made with the functions of `module`."""
     kind, *parts = description
     match kind:
         case "text" | "brk" | "nil":
@@ -70,8 +70,8 @@ def build(module, description):
 @hypothesis.settings(max_examples=400, deadline=None)
 @hypothesis.given(documents, st.sampled_from([-1, 0, 5, 20, 40, 80]), st.booleans())
 def test_random_documents_are_laid_out_as_by_jax(description, width, use_color):
-    # JAX leaves the terminal coloured after a document that ends in colour; we do not, so this one ends
-    # plain.
+    # JAX leaves the terminal coloured after a document that ends in colour, and we do not. So this document ends
+    # without colour.
     description = ("add", description, ("text", "|", None))
     expected = build(jax_pp, description).format(width, use_color=use_color)
     assert build(pp, description).format(width, use_color=use_color) == expected
@@ -110,7 +110,7 @@ class _Terminal:
 def test_colour_needs_a_terminal_and_the_absence_of_NO_COLOR(monkeypatch):
     doc = pp.keyword(pp.text("let"))
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert doc.format() == "let"  # pytest captures, so this is no terminal
+    assert doc.format() == "let"  # pytest captures stdout, so it is not a terminal
     monkeypatch.setattr(sys, "stdout", _Terminal())
     assert doc.format() == "\x1b[34;1mlet\x1b[39;22m"
     assert doc.format(use_color=False) == "let"
@@ -131,8 +131,7 @@ def test_a_notebook_shows_colours_although_its_output_is_no_terminal(monkeypatch
 
 
 def test_tens_of_thousands_of_nested_groups_print_without_recursion_or_walking_each_group_again():
-    # A walk through each group to see whether it fits would take 3e8 steps, which this test would not
-    # survive.
+    # Walking through each group to see whether it fits would take 3e8 steps: this test would not end.
     doc = pp.text("end")
     for _ in range(25_000):
         doc = pp.group(pp.text("x") + pp.brk() + doc)

@@ -1,4 +1,4 @@
-"""Programs after public reports on JAX and its libraries, of the kinds that nobody here had written: values, programs, warnings, errors."""
+"""Programs from public reports on JAX and its libraries: values, jaxprs, warnings and errors are JAX's."""
 
 import math
 
@@ -11,12 +11,12 @@ from tests.twin import same_as_jax
 
 
 def near(x):
-    """What is compared of numbers that XLA fuses in one way for JAX's eager calls, and in another for ours."""
+    """Return rounded numbers: XLA fuses JAX's eager calls and ours differently."""
     return np.asarray(x).round(4)
 
 
 def error_of(function):
-    """The class and the first line of what `function()` raises."""
+    """Return the class and the first line of what `function()` raises."""
     try:
         return function()
     except Exception as error:
@@ -53,7 +53,7 @@ def test_weighted_quantiles(jax, jnp):
         ]
 
     return [
-        jax.jit(of_all_kinds)(),  # called eagerly, each would be compiled
+        jax.jit(of_all_kinds)(),  # one program, since eagerly each operation would be compiled
         of(0.3, 1, bad),
         jnp.percentile(a, 40.0, method="inverted_cdf"),
         jax.grad(lambda a: of(0.4, None, None))(a),
@@ -81,7 +81,7 @@ def test_gamma_functions_of_complex_numbers(jax, jnp, name):
     f = getattr(jax.scipy.special, name)
     z = np.array([1 + 1j, -1.5 + 2j, -3.2 - 0.1j, 0.25 - 4j, 7 + 0.5j, 0, -2, np.nan], "complex64")
 
-    @jax.jit  # operation by operation, each would be compiled
+    @jax.jit  # one program, since eagerly each operation would be compiled
     def in_all_ways(z):
         return f(z), jax.vmap(f)(z), jax.jvp(f, (z,), (jnp.ones_like(z),))[1]
 
@@ -314,7 +314,7 @@ def test_positions_to_differentiate_by_of_all_kinds(jax, jnp, positions):
 @same_as_jax
 def test_positions_that_a_custom_rule_does_not_differentiate(jax, jnp, positions):
     def class_of(call):
-        """Of what is no position JAX's Python says one thing or another."""
+        """Return the result, or the class of the error: JAX words the errors for bad positions in several ways."""
         try:
             return call()
         except Exception as error:

@@ -21,7 +21,7 @@ CODE = re.compile(r"`([^`]+)`")
 
 
 class Mistake(NamedTuple):
-    """A program that is wrong, the beginning of the advice, and the program mended as the advice says."""
+    """A wrong program, the beginning of the advice, and the program fixed as the advice says."""
 
     wrong: str
     says: str
@@ -103,7 +103,7 @@ def run(x, key):
 
 
 def tried(library, expression, jitted):
-    """Run an expression, inside of a traced function or not, and return the class of its error and the message, or None."""
+    """Run an expression in a function, which is traced if `jitted`; return the class and message of its error, or None."""
     file = f"<{library.__name__}: {expression}>"
     source = FUNCTION.replace("EXPRESSION", expression)
     linecache.cache[file] = len(source), None, source.splitlines(True), file

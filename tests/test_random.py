@@ -26,7 +26,7 @@ SEEDS = (0, 1, 42, -1, -7, 2**31 - 1, 2**31, 2**32 - 1, 2**40 + 3, -(2**35), 2**
 
 
 def world(package, numpy):
-    """What the expressions of this file may name."""
+    """Return the names for the expressions of this file."""
     random = package.random
     key = random.key(0)
     return {
@@ -45,7 +45,7 @@ WORLDS = world(jitkit, jitkit.numpy), world(jax, jax.numpy)
 
 
 def plain(x):
-    """A result as plain data: arrays by type and elements, keys by what is printed of them."""
+    """Return a result as plain data: an array as its type and elements, a key as its repr."""
     if hasattr(x, "dtype") and hasattr(x, "shape"):
         if "key<" in str(x.dtype):
             return repr(x)
@@ -56,7 +56,7 @@ def plain(x):
 
 
 def value(expression, names):
-    """The expression's value as plain data, or the error that it ends in: class and first line."""
+    """Return the expression's value as plain data, or the error that it ends in: class and first line."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -66,7 +66,7 @@ def value(expression, names):
 
 
 def jaxpr_text(expression, names, style="key"):
-    """The jaxpr of the expression, as a function of the key in it."""
+    """Return the jaxpr of the expression, as a function of the key in it."""
     argument = {"key": "key", "PRNGKey": "bare"}[style]
     function = eval(f"lambda key: {expression}", dict(names))
     with warnings.catch_warnings():
@@ -80,12 +80,12 @@ def assert_same_value(expression):
 
 
 def lines(text):
-    """The lines of a text, without their indentation."""
+    """Return the lines of a text, without their indentation."""
     return [line.strip() for line in text.strip().splitlines()]
 
 
 def cases(text):
-    """Parametrizes a test by the lines of a text."""
+    """Return a decorator that runs a test for each line of a text."""
     return pytest.mark.parametrize("expression", lines(text))
 
 
@@ -397,12 +397,10 @@ SAMPLERS = lines("""
     """)
 
 
-PRINTED_APART = (
-    ", p="  # searches in sums of the weights, which JAX 0.12 writes as one operation of its own: docs/parity.md
-)
+PRINTED_APART = ", p="  # these search in sums of weights, for which JAX 0.12 has a primitive: see docs/parity.md
 
 
-# a jaxpr that is JAX's gives JAX's bits: the values of some are enough
+# equal jaxprs give equal bits, so the values of some are enough
 @pytest.mark.parametrize("expression", one_in(6, SAMPLERS))
 def test_samplers_give_the_bits_of_jax(expression):
     assert_same_value(expression)
@@ -434,7 +432,7 @@ def test_samplers_give_the_jaxprs_of_jax(expression):
     """)
 def test_in_x64_mode_samplers_give_what_they_give_in_jax(expression):
     with x64():
-        if tails.with_tails or ", (9,)" not in expression:  # a jaxpr that is JAX's gives JAX's bits
+        if tails.with_tails or ", (9,)" not in expression:  # equal jaxprs give equal bits
             assert_same_value(expression)
         ours, theirs = (jaxpr_text(expression, names) for names in WORLDS)
         assert ours == theirs or (PRINTED_APART in expression and since(0, 12))
@@ -719,7 +717,7 @@ def test_an_implementation_refuses_other_widths_and_other_words():
 
 
 def compiled(function, *args):
-    """How many programs a call compiles."""
+    """Return how many programs a call compiles."""
     jitkit.clear_caches()
     with stage_log.listen() as events:
         function(*args)

@@ -1,8 +1,8 @@
 """Derivatives of random programs are JAX's, equation by equation, or refused as JAX refuses them: forward, in reverse, in jits.
 
-Compared are operations and the types of their operands and results, in order, through all jaxprs inside; not which of these
-are shared. The programs are drawn from a seed: of others about one in a thousand, a loop in a loop, has an equation more
-or less. `FUZZ=1000` in the environment draws more.
+Operations are compared in order, with the types of their operands and results, also in jaxprs inside; which jaxprs are shared
+is not compared. The programs are drawn from a fixed seed. With other seeds, about one program in a thousand, a loop in a loop,
+has one equation more or less. `FUZZ=1000` in the environment draws more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KINDS = ("grad", "jit(grad(jit))", "jvp")
 
 
 def equations(jaxpr):
-    """The operations of a jaxpr, ours or JAX's, with types, and those of the jaxprs inside."""
+    """Return the operations of a jaxpr, ours or JAX's, with types; jaxprs inside included."""
     jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
     found = []
     for eqn in jaxpr.eqns:
@@ -36,7 +36,7 @@ def equations(jaxpr):
 
 
 def derivative(library, program, args, kind):
-    """The printed derivative of the sum of all floats that a program returns, by its arguments that are floats."""
+    """Return the printed derivative of the sum of all floats that a program returns, with respect to its float arguments."""
     lib, jnp = library
     which = tuple(i for i, x in enumerate(args) if np.asarray(x).dtype.kind in "fc")
 
@@ -87,5 +87,5 @@ def test_the_derivative_of_a_random_program_is_that_of_jax(data):
     ours, theirs = derivative(JITKIT, program, args, kind), derivative(JAX, program, args, kind)
     if JAXPRS_ARE_OURS:
         assert ours == theirs
-    else:  # later versions have other equations here and there
+    else:  # later versions of JAX have other equations in places
         assert isinstance(ours, tuple) == isinstance(theirs, tuple)

@@ -24,9 +24,8 @@ JAX = (jax, jax.numpy)
 
 
 def outcome(library, program, layout, args):
-    """Everything that can be compared of one program: results, jaxpr, traces and sizes of the cache; or its error.
-
-    It is called twice with the same signature, once with another static number, and once with arrays for Python's numbers.
+    """Return everything that is compared for a program: results, jaxpr, traces and cache sizes; or its error. It is
+    called twice with one signature, once with another static number, and once with arrays in place of Python numbers.
     """
     lib, jnp = library
     log, sizes = [], []
@@ -42,7 +41,7 @@ def outcome(library, program, layout, args):
         return result
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of overflow and truncation: both warn, about the same
+        warnings.simplefilter("ignore")  # both libraries warn of overflow and truncation
         try:
             jitted = lib.jit(f, static_argnums=1)
             outs = [call(args, 2), call(args, n=2), call(args, 1), call([np.asarray(x) for x in args], 2)]
@@ -55,9 +54,9 @@ def outcome(library, program, layout, args):
 
 
 def what_jax_accepts(program, layout, args):
-    """The program without the instructions that JAX refuses: of eight drawn at random, one often is."""
+    """Return the program without the instructions that JAX refuses: often one in eight."""
     failed = {None}
-    while failed:  # what failed may have hidden that another instruction fails
+    while failed:  # a failed instruction may have hidden another failure
         failed = set()
         setting = Setting(jax, jax.numpy, [], failed=failed)
 
@@ -72,14 +71,14 @@ def what_jax_accepts(program, layout, args):
 
 
 def same_error(ours, theirs):
-    """Whether two errors are the same. Where JAX stumbles over a shape, ours may say what was wrong."""
+    """Return whether two errors are the same. For JAX's bare "tuple index out of range", ours may say what is wrong."""
     if ours != theirs == ("IndexError", "tuple index out of range"):
         return ours[0] == "ValueError" and "out of bounds for array of dimension" in ours[1]
     return ours == theirs if wording.compared else ours[0] == theirs[0]
 
 
 def same_values(ours, theirs):
-    """Compare arrays by dtype, weak type, shape and value."""
+    """Check that two arrays have the same dtype, weak type, shape and values."""
     assert str(ours.dtype) == str(theirs.dtype)
     assert ours.weak_type == theirs.weak_type
     assert ours.shape == theirs.shape

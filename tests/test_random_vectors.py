@@ -51,14 +51,14 @@ def program(library, text):
 
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
 def test_random_vectors_and_counts_have_the_bits_of_jax():
-    computed = some_of(SAMPLES, 2)  # equal jaxprs are equal programs
+    computed = some_of(SAMPLES, 2)  # equal jaxprs compute the same
 
     def everything(library):
         return lambda key: [program(library, text)(key) for text in computed]
 
-    if JAX_VERSION < (0, 11):  # later ones inline late, in the bodies of loops, too
+    if JAX_VERSION < (0, 11):  # later versions of JAX inline later, in bodies of loops, too
         for text in SAMPLES:
-            if not text.startswith("orthogonal"):  # takes a diagonal, which JAX does otherwise for one of its compilers
+            if not text.startswith("orthogonal"):  # it takes a diagonal, which JAX computes by other operations
                 ours, theirs = (lib.make_jaxpr(program(lib, text))(lib.random.key(3)) for lib in (jitkit, jax))
                 assert str(ours) == str(theirs), text
     ours, theirs = (lib.jit(everything(lib))(lib.random.key(3)) for lib in (jitkit, jax))

@@ -1,4 +1,4 @@
-"""README says only what is true: its programs run, its tables are complete, what it points at is there."""
+"""The README is true: its programs run, its tables are complete, and its links lead somewhere."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_programs_of_the_readme_run_and_print_what_jax_prints(capsys):
 
 
 def block_of(first):
-    """The block of the README that begins with a line."""
+    """Return the block of the README that begins with a line."""
     [block] = [each for each in README.split("\n```\n") if each.strip().startswith(first)]
     return [line.strip() for line in block.splitlines() if line.strip()]
 

@@ -1,4 +1,6 @@
-"""Rules are replayed: what they write the second time is written again, with other variables, and nobody can tell but the clock."""
+"""Rules are replayed: the equations that a rule writes the second time are written again with other variables. Only the time
+differs.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ import jitkit.numpy as jnp
 from jitkit.extend.core import Primitive
 from jitkit.interpreters import ad, ad_rules, partial_eval, replaying
 
-LAYERS = 5  # a rule is asked in the first two of them
+LAYERS = 5  # a rule runs in the first two layers, and is replayed in the others
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +62,7 @@ def test_what_is_replayed_prints_as_jax_prints_it(transformation: str) -> None:
     x = np.full((2, 3, 3) if "vmap" in transformation else (3, 3), 0.5, np.float32)
     expected = str(jax.make_jaxpr(_wrapped(jax, transformation))(x))
     printed = [str(jitkit.make_jaxpr(_wrapped(jitkit, transformation))(x)) for _ in range(3)]
-    if transformation == "grad of grad" and JAX_VERSION >= (0, 11):  # sums of cotangents have another order there
+    if transformation == "grad of grad" and JAX_VERSION >= (0, 11):  # cotangents are added in another order
         equations = [sorted(re.findall(r" = (\w+)", text)) for text in (*printed, expected)]
         assert printed == printed[:1] * 3
         assert equations[0] == equations[-1]
@@ -70,7 +72,7 @@ def test_what_is_replayed_prints_as_jax_prints_it(transformation: str) -> None:
 
 
 def known() -> list[Any]:
-    """What is known of the keys so far."""
+    """Return the recordings so far."""
     return list(replaying.known.recordings.values())
 
 

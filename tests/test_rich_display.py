@@ -1,4 +1,6 @@
-"""What notebooks show: HTML that says what the text says, in colours that can be read, and a text that stands alone."""
+"""Displays in notebooks: the HTML says the same as the text, its colours have contrast, and the text works without the
+HTML.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from jitkit.base import rich_display
 
 
 def program(x, n):
-    """A loop, a nested jit, a comparison in angle brackets, a lambda."""
+    """Return the result of a loop, a nested jit, a comparison (with `>`), and a lambda."""
     y = lax.fori_loop(0, 3, lambda i, c: c * jnp.sin(x) + i, x)
     return jnp.where(x > 0, y, n), jk.jit(lambda z: z * 2)(y)
 
@@ -30,7 +32,7 @@ def shown(which):
 
 
 class Reader(html.parser.HTMLParser):
-    """A page as its visible words, its pieces by class, and the remarks under the pointer."""
+    """Reads a page: its visible words, its pieces by CSS class, and the titles that hovering shows."""
 
     def __init__(self, page):
         super().__init__()
@@ -43,7 +45,7 @@ class Reader(html.parser.HTMLParser):
         self.open.append((tag, dict(attrs)))
         self.tags.add(tag)
         if tag in ("div", "pre"):
-            self.words.append("\n")  # a block begins a line
+            self.words.append("\n")  # a block begins on a new line
 
     def handle_endtag(self, tag):
         opened, _ = self.open.pop()
@@ -80,7 +82,7 @@ def test_the_page_says_what_the_plain_form_says(which):
         assert page.text.split("\n") == [*lines, note]
     else:
         assert page.text == repr(x)
-    assert page.tags <= {"div", "style", "b", "pre", "span"}  # no scripts, no links, nothing from elsewhere
+    assert page.tags <= {"div", "style", "b", "pre", "span"}  # no scripts, links or external resources
 
 
 @pytest.mark.parametrize("which", STATIONS)
@@ -236,7 +238,7 @@ def test_a_long_program_is_cut_and_says_so():
         assert page.split("\n")[-1] == sentence
         assert page.count("\n") <= rich_display.MAX_LINES + 2
         if x is traced.jaxpr:
-            assert repr(x).count("\n") + 1 == lines  # as in JAX: all of it
+            assert repr(x).count("\n") + 1 == lines  # the whole jaxpr, as in JAX
         else:
             assert repr(x) == page
 
@@ -253,7 +255,7 @@ def test_a_long_piece_is_cut_and_says_so():
 
 
 def luminance(color):
-    """The relative luminance of the WCAG, of #rrggbb."""
+    """Return the relative luminance (as WCAG defines it) of a colour #rrggbb."""
     parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
@@ -304,5 +306,5 @@ def test_a_report_of_cache_misses_is_a_table_beside_its_text():
     assert "<table>" in bundle["text/html"]
     assert "&lt;lambda&gt;" in bundle["text/html"]
     assert "<td" in bundle["text/html"]
-    assert ">function<" not in bundle["text/html"]  # it is in the title
+    assert ">function<" not in bundle["text/html"]  # the title says it instead
     assert ">function<" in jk.explain()._repr_html_()

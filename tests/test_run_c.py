@@ -1,4 +1,4 @@
-"""The C of `jit(f, backend="c")`, run line by line in Python, as lab 14 does it: JAX computes the same, and what C forbids is refused."""
+"""The C of `jit(f, backend="c")`, run line by line in Python as in lab 14: results are JAX's, and undefined behaviour is refused."""
 
 from __future__ import annotations
 

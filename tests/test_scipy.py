@@ -77,7 +77,7 @@ SPECIAL |= {
     for name in TWO_OPERANDS.split()
     for kind, xs in {"floats": (X[:, None], X), "ints": (INTS, INTS), "a float": (0.5, X)}.items()
 }
-SPECIAL |= {  # of orders without end, as inf is one of ints, neither library's comes to its end
+SPECIAL |= {  # without an infinite order (inf as an int): neither library's function ends
     f"expn of {kind}": (lambda lib, n, x: lib.scipy.special.expn(n, x), (n, np.float32([-1, 0, 0.5, 1, 2, 9])))
     for kind, n in {"orders": np.arange(-1, 5)[:, None], "a large order": 60, "a float": 2.5}.items()
 }
@@ -183,7 +183,7 @@ BATCHES = {
         "jax.vmap(lambda b: jax.ops.segment_sum(b, np.array([0, 1, 1, 2]), 3))(a)",
     )
 }
-TAKES_A_DIAGONAL = re.compile(r"multivariate_normal.*, [03]")  # which JAX does otherwise for one of its compilers
+TAKES_A_DIAGONAL = re.compile(r"multivariate_normal.*, [03]")  # JAX takes the diagonal by other operations
 TABLES = {
     "attention": ATTENTION, "batches": BATCHES, "special": SPECIAL, "statistics": STATISTICS, "segments": SEGMENTS,
     "windows": WINDOWS,
@@ -191,7 +191,7 @@ TABLES = {
 
 
 def traced(library, row):
-    """The jaxpr, or the error."""
+    """Return the jaxpr, or the error."""
     program, operands = row
     make = library.make_jaxpr(lambda *xs: program(library, *xs))
     error = error_of(make, *operands)
@@ -199,7 +199,7 @@ def traced(library, row):
 
 
 @pytest.mark.skipif(JAX_VERSION >= (0, 11), reason="needs jax < 0.11, whose bits these are")
-@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # softmax of integers, in both
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # both libraries warn for softmax of integers
 @pytest.mark.parametrize("table", TABLES)
 def test_programs_and_results_are_those_of_jax(table):
     good = {}
@@ -257,7 +257,7 @@ def test_what_jax_refuses_is_refused_in_its_words(name):
     assert ours == theirs
 
 
-# series that end, that are of 1 - x, that have poles, and none of these
+# arguments for series that end, for series in 1 - x, at poles, and for none of these
 A, B, C, Z = np.float32(
     [[0, 1, -2, -3, 1, 2, 1, -1, 0.5], [1, 1, 0.5, -1, 1, 0.5, 2, 3, 1], [2, 1, -4, 2, 2.5, 1, 4, 0.5, 1.5],
      [0.5, 0.3, 0.3, 1, 1, 2, 0.95, 0.95, -0.95]]
@@ -305,7 +305,7 @@ def test_integrals_without_a_formula_are_those_of_jax(name):
     assert our_error == their_error
     if ours is None:
         return
-    if JAX_VERSION < (0, 11) and "fresnel" not in name:  # JAX's has tables without elements
+    if JAX_VERSION < (0, 11) and "fresnel" not in name:  # JAX's jaxpr of fresnel has empty tables
         assert str(ours) == str(theirs)
     found = [library.jit(lambda *xs, lib=library: program(lib, *xs))(*operands) for library in (jitkit, jax)]
     for x, y in zip(*map(jax.tree.leaves, (jitkit.device_get(found[0]), found[1])), strict=True):

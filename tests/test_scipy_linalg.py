@@ -57,7 +57,9 @@ PROGRAMS = {
 
 
 def program(library, code):
-    """The program as a function of a matrix, a positive one, right sides, and two positive matrices."""
+    """Return the program as a function of a matrix, a positive definite matrix, right-hand sides, and two positive
+    definite matrices.
+    """
 
     def function(a, p, b, s):
         return eval(code, NAMES[library] | {"jax": library, "a": a, "p": p, "b": b, "s": s})
@@ -66,7 +68,7 @@ def program(library, code):
 
 
 def total(library, code):
-    """The sum of what a program returns."""
+    """Return the sum of what a program returns."""
     function = program(library, code)
     return lambda *xs: sum((x**2).sum() for x in library.tree.leaves(function(*xs)))
 
@@ -96,7 +98,7 @@ def test_programs_and_their_derivatives_and_batches_have_jaxs_values(name, way):
 
 @pytest.mark.parametrize(
     "name", [name for name in PROGRAMS if "det" not in name]
-)  # of which JAX takes a diagonal otherwise
+)  # JAX takes the diagonal for a determinant by other operations
 @pytest.mark.parametrize("way", ["as it is", "tangent"])
 def test_programs_and_tangents_are_printed_as_in_jax(name, way):
     ours, theirs = (library.make_jaxpr(WAYS[way](library, PROGRAMS[name]))(*OPERANDS) for library in (jitkit, jax))
@@ -104,7 +106,7 @@ def test_programs_and_tangents_are_printed_as_in_jax(name, way):
         assert str(ours) == str(theirs)
 
 
-# Of these JAX has no derivatives, or those of a factor that is not unique.
+# JAX has no derivatives for these, or the derivatives depend on a factor that is not unique.
 COMPLEX = "(a + 1j * p)"
 FORMS = [
     "schur(a)",
@@ -219,7 +221,7 @@ def test_forms_of_matrices_and_what_is_computed_from_them_are_those_of_jax(code)
         "jax.lax.linalg.tridiagonal_solve(a[0], a[1], a[2], b[:2])",
         "jax.lax.linalg.tridiagonal(b)",
         "jax.lax.linalg.tridiagonal(a[0])",
-        # JAX 0.12 names the dtypes that it accepts, and not their kind
+        # JAX 0.12 words this error differently
         *["jax.lax.linalg.tridiagonal(a.astype(int))"] * (JAX_VERSION < (0, 12)),
         *["jax.lax.linalg.symmetric_product(a + 1j, a + 1j)"] * (JAX_VERSION < (0, 12)),
         "jax.lax.linalg.symmetric_product(a, b)",

@@ -61,13 +61,13 @@ REFUSALS = [
 
 
 def function(library, code):
-    """The call as a function of points and weights."""
+    """Return the call as a function of points and weights."""
     names = {"jnp": library.numpy, "stats": library.scipy.stats, "jax": library, "np": np}
     return lambda x, w: eval(code, names, {"x": library.numpy.asarray(x), "w": library.numpy.asarray(w)})
 
 
 def slopes(library, code):
-    """The gradient, as a function, of the sum of what is a float."""
+    """Return a function that computes the gradient of the sum of all float32 results."""
 
     def total(x, w):
         leaves = library.tree.leaves(function(library, code)(x, w))
@@ -77,7 +77,9 @@ def slopes(library, code):
 
 
 @pytest.mark.skipif(not JAXPRS_ARE_OURS, reason="needs jax < 0.11, whose programs these are")
-@pytest.mark.parametrize("code", [code for code in CALLS if "rankdata" not in code])  # where JAX shares less
+@pytest.mark.parametrize(
+    "code", [code for code in CALLS if "rankdata" not in code]
+)  # JAX shares fewer jaxprs in `rankdata`
 def test_programs_are_printed_as_in_jax(code):
     found = [
         str(library.make_jaxpr(lambda x, w, lib=library: function(lib, code)(x, w))(POINTS, WEIGHTS))

@@ -1,6 +1,4 @@
-"""What happens between `git clone` and the first line of output: on machines that have everything, and on
-those that do not.
-"""
+"""From `git clone` to the first line of output, on machines that have everything, and on machines that lack something."""
 
 from __future__ import annotations
 
@@ -20,14 +18,14 @@ SHELL = shutil.which("sh")
 pytestmark = pytest.mark.skipif(os.name != "posix" or not SHELL, reason="needs POSIX: the Makefile and its scripts")
 
 OLD = 'case "$*" in *exit*) exit 1;; *print*) echo 3.9;; *) echo Python 3.9.2;; esac'
-BROKEN = "echo 'pyenv: command not found'; exit 127"  # a shim of pyenv for a version that is not active
+BROKEN = "echo 'pyenv: command not found'; exit 127"  # pyenv's shim for a version that is not active
 # A Python as Debian has it without python3-venv: of a good version, and without ensurepip.
 WITHOUT_VENV = 'case "$*" in *version_info*) exit 0;; --version) echo Python 3.12.1;; *) exit 1;; esac'
 
 
 @pytest.fixture
 def machine(tmp_path):
-    """A machine with nothing but a few commands on its PATH, and a way to put Pythons there."""
+    """Return a machine with nothing but a few commands on its PATH, and a way to put Pythons there."""
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()
     for command in ("rm", "mkdir", "cp", "dirname", "mktemp", "tee", "tail", "grep"):
@@ -94,7 +92,7 @@ def test_the_python_that_was_asked_for_is_the_only_one_tried(machine):
     assert "python3-venv" not in done.stderr
 
 
-# A Python that makes environments in which pip notes what it was asked, or fails.
+# A fake Python. It makes environments whose pip writes down its arguments, or fails.
 MAKES_VENV = """
 case "$*" in
   *version_info*|*ensurepip*) exit 0;;
@@ -139,7 +137,7 @@ def test_when_pip_fails_the_set_up_fails_and_says_what_it_needs(machine):
 
 @pytest.fixture
 def clone(tmp_path):
-    """What make needs of a clone, in a path with a space."""
+    """Return a folder, with a space in its path, that has the files of a clone that make needs."""
     folder = tmp_path / "my clone"
     shutil.copytree(ROOT / ".ci", folder / ".ci")
     for name in ("Makefile", "pyproject.toml"):
@@ -204,7 +202,7 @@ def test_the_version_is_the_same_everywhere():
 
 
 def run_ci(machine, clone, status=0, **environment):
-    """What CI says where `make` says the same of everything, and ends with a status."""
+    """Run CI with a `make` that prints the same for each target and ends with this status; return the output."""
     machine.python(
         "make",
         "echo 'Found 3 errors.'\n"

@@ -1,4 +1,4 @@
-"""What fresh programs found to be other than in JAX, each as a small program of its kind."""
+"""Small programs for differences from JAX that were found, and fixed."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_a_checkpoint_whose_effects_cannot_be_recomputed_has_no_reverse_pass(jax
 @same_as_jax
 def test_a_search_for_several_values_is_the_search_for_one_mapped_over_each_axis(jax, jnp):
     def shown(f, x):
-        return str(jax.make_jaxpr(f)(x)) if JAX_VERSION < (0, 12) else f(x)  # there, searching is an operation
+        return str(jax.make_jaxpr(f)(x)) if JAX_VERSION < (0, 12) else f(x)  # since JAX 0.12 searching is a primitive
 
     edges = jnp.arange(5.0)
     return [
@@ -377,7 +377,7 @@ def test_a_cotangent_is_as_weak_as_where_a_jitted_function_is_called(jax, jnp):
 
     xs = jnp.arange(3.0)
     programs = [str(jax.make_jaxpr(jax.grad(f))(1.0, xs)) for f in (scan, loop)]
-    if JAX_VERSION >= (0, 12):  # there, a scan's equation tells how its inputs were kept
+    if JAX_VERSION >= (0, 12):  # since JAX 0.12 a scan's parameters say how its inputs were saved
         programs = []
     return programs, [jax.grad(f)(c, xs) for f in (scan, loop) for c in (1.0, jnp.float32(1))]
 
@@ -716,7 +716,7 @@ def test_numpy_s_arrays_are_reshaped_by_numpy(jax, jnp, options):
 
 
 def kind_and_dtype(x):
-    """What a program can see of a value: its kind, its dtype, and its text, by which JAX's and ours differ only in an array's class."""
+    """Return a value's kind, dtype and text. (JAX and jitkit print the class of an array differently.)"""
     kind = "array" if hasattr(x, "shape") else type(x).__name__
     return (
         kind,

@@ -21,7 +21,7 @@ MATRICES, SIDES = np.stack([LOWER, LOWER * 2]), np.stack([SIDE, SIDE + 1])
 
 
 def square_root(jax, has_aux=False):
-    """A root, by Newton's steps in a loop that has no derivative in reverse."""
+    """Return a function that finds a root by Newton's method, in a loop without a reverse-mode derivative."""
 
     def root(x):
         def solve(f, guess):
@@ -34,7 +34,7 @@ def square_root(jax, has_aux=False):
 
 
 def system(jax, kind):
-    """The solution of a system with a lower triangle, or with the number 2."""
+    """Return a function that solves a lower triangular system, or a system whose matrix is the number 2."""
 
     def solve(a, b, transposed=False):
         found = jax.lax.linalg.triangular_solve(a, b[:, None], left_side=True, lower=True, transpose_a=transposed)
@@ -56,7 +56,7 @@ def system(jax, kind):
 
 
 def first_sum(jax, f):
-    """The sum of the first leaf of a result."""
+    """Return a function that sums the first leaf of f's result."""
     return lambda *args: jax.tree.leaves(f(*args))[0].sum()
 
 
@@ -97,7 +97,9 @@ CASES = {
 
 
 def same_program(name, cases):
-    """Run a case `make(library), case(library, made)` in both systems: values, or the error; and the jaxpr, or the error."""
+    """Run a case, `case(library, make(library))`, with both libraries; compare the values or the error, and the jaxpr or the
+    error.
+    """
     make, case = cases[name]
     found = []
     for library in (jitkit, jax):
@@ -117,7 +119,7 @@ def same_program(name, cases):
 
 
 def values_of(library, fun, args):
-    """The leaves of a result, as numpy arrays."""
+    """Return the leaves of a result, as numpy arrays."""
     return [np.asarray(x) for x in library.tree.leaves(fun(*args))]
 
 

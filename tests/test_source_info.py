@@ -22,7 +22,7 @@ CELL = "/tmp/ipykernel_26861/3902580990.py"
 
 @pytest.fixture
 def notebook(monkeypatch):
-    """IPython as ipykernel leaves it, with one cell run, and a function that runs code as that cell."""
+    """Fake the state of IPython under ipykernel after one cell; return a function that runs code as that cell."""
     compiler = types.SimpleNamespace(format_code_name={CELL: ("Cell", "In[7]")}.get)
     ipython = types.ModuleType("IPython")
     ipython.get_ipython = lambda: types.SimpleNamespace(compile=compiler)
@@ -84,7 +84,7 @@ LINES = {
 
 
 def in_loop(source):
-    """What is said at each call of `note` in a module."""
+    """Run a module; return what `source_info.in_loop` says at its calls of `note`."""
     said = []
     names = {"note": lambda: said.append(source_info.in_loop()), "__name__": "program"}
     exec(compile(source, "/home/user/program.py", "exec"), names)
@@ -98,12 +98,12 @@ def test_what_runs_in_turns_is_in_a_loop(name):
 
 @pytest.mark.parametrize("name", list(LINES))
 def test_what_runs_line_by_line_is_in_none(name):
-    for _ in range(2):  # a loop of who runs the module is not the module's
+    for _ in range(2):  # a loop around the module does not count as the module's loop
         assert in_loop(LINES[name]) == {False}
 
 
 def again(run, *sources):
-    """What `explain` says of the last function `f` that some cells have made."""
+    """Run some cells; return what `explain` says of the function `f` that the last one made."""
     for source in sources:
         names = run(source)
     return jk.explain(names["f"]).misses[0].sentence
@@ -129,7 +129,7 @@ def test_calling_twice_what_makes_a_function_is_no_loop(notebook):
 
 def test_an_equation_of_a_primitive_that_the_user_binds_is_from_the_users_line():
     def f(x):
-        return jk.lax.sin_p.bind(x)  # `bind` is the only one of our frames between here and the trace
+        return jk.lax.sin_p.bind(x)  # only one frame of ours, `bind`, is between this line and the trace
 
     def on_batches(x):
         return jk.vmap(f)(x)

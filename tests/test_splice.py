@@ -1,4 +1,4 @@
-"""A learner's functions in the place of the reference's: whose lines run, whose decorators, and what is refused."""
+"""A learner's functions in place of the reference's: whose lines and decorators run, and what is refused."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ class Shape:
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
-    """A package `house` with a module `house.shapes`; returns a function that imports it with a learner's source in it."""
+    """Write a package `house` with a module `house.shapes`; yield a function that imports it with a learner's source
+    spliced in.
+    """
     package = tmp_path / "reference" / "house"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("from .shapes import area as area\n")
@@ -218,10 +220,10 @@ def test_helpers_imports_and_constants_come_along_when_they_are_used(load):
             "import math\nLIMIT = 3\ndef g(): return h()\ndef h(): return math.pi\n",
             "",
             4,
-        ),  # h is there when g is called
+        ),  # `h` exists when `g` is called
         ("LIMIT = 3\ndef g(x=LIMIT): return x\n", "", 2),
-        ("LIMIT = 3\nLIMIT = LIMIT + 1\ndef g(): return LIMIT\n", "", 5),  # it counts on
-        ("LIMIT = 3\ndef g(x=LIMIT): return x\n", "LIMIT = 4\n", 5),  # the default is another one in between
+        ("LIMIT = 3\nLIMIT = LIMIT + 1\ndef g(): return LIMIT\n", "", 5),  # the second line uses the first one
+        ("LIMIT = 3\ndef g(x=LIMIT): return x\n", "LIMIT = 4\n", 5),  # the default is read between the two assignments
         ("def g(): return LIMIT\n", "def g(): return 1\n", 3),
     ],
 )
@@ -342,10 +344,10 @@ class Shape:
         ("", "", []),
         ("return 1\n", "return 3\n", ["house.solids"]),
         ("return BASE", "return 3 * BASE", ["house.shapes"]),
-        ("return False", "return True", ["house.shapes", "house.solids"]),  # a class may help, whatever is in it
+        ("return False", "return True", ["house.shapes", "house.solids"]),  # any class may be a helper
         ("BASE = 2", "BASE = 3", ["house.shapes", "house.solids"]),
         ("import math", "import cmath as math", ["house.shapes", "house.solids"]),
-        ("def volume", "@staticmethod\ndef volume", ["house.shapes", "house.solids"]),  # lines below it move
+        ("def volume", "@staticmethod\ndef volume", ["house.shapes", "house.solids"]),  # this moves the lines below
         ("return 1\n", "\n    return 1\n", ["house.shapes", "house.solids"]),
         ("def volume", "def volumes", ["house.shapes", "house.solids"]),
     ],
@@ -412,7 +414,7 @@ def test_an_import_by_a_name_of_the_modules_is_the_learners_in_the_learners_func
     )
     assert shapes.area(2) == (1.5, Fraction(1, 3))
     assert shapes.area.__doc__ == "Doc."
-    assert shapes.math.__name__ == "math"  # of the reference, as before
+    assert shapes.math.__name__ == "math"  # the reference's `math`, as before
     assert shapes.registry == [("outer", shapes.volume)]
 
 
@@ -571,7 +573,7 @@ def test_the_reference_on_disk_keeps_its_bytecode(load, tmp_path):
     assert not list((tmp_path / "reference" / "house").glob("__pycache__/shapes*"))
 
 
-# Written when the modules of jitkit stood beside each other: every one of these names has moved.
+# Imports from the time when all modules of jitkit were in one folder: each of these names has moved.
 BEFORE_THE_ROOMS = """
 from jitkit import config, core, source_info
 from jitkit import util as helpers
@@ -619,7 +621,7 @@ def test_a_file_of_before_finds_what_it_imports_at_its_place_of_today():
     assert ast.unparse(LearnerFile.parse(today, "exercises.py", ()).tree) == today
 
 
-# Of the days when promotion stood in `core.dtypes`; the last import is the learner's own.
+# Imports from the time when promotion was in `core.dtypes`; the last import is the learner's own.
 BEFORE_PROMOTION = """
 from jitkit.core.dtypes import Node, TypePromotionError, no_promotion_path, upper_bounds
 from jitkit.core.dtypes import kinds, python_scalar_types

@@ -16,7 +16,7 @@ from jitkit import runtime
 
 
 def step(params, x, *, rate=0.5):
-    """A function with a tree, a default, and results of several kinds."""
+    """Return a loss and new weights: a function with a tree, a default value, and results of several kinds."""
     loss = ((params["w"] * x).sum() - 1.0) ** 2
     return {"loss": loss, "w": params["w"] - rate * x}, (x.shape[0], None)
 
@@ -185,7 +185,7 @@ def test_a_named_scope_is_part_of_the_operations_name():
 
 
 def scoped(jax, jnp):
-    """A function in which each kind of equation stands in a scope, and its gradient."""
+    """Return a function in which each kind of equation stands in a scope, and its gradient."""
 
     @jax.jit
     def inner(x):
@@ -218,7 +218,7 @@ def test_the_names_of_instructions_are_jax_s():
             set(re.findall(r'op_name="(jit\([^"]*)"', lib.jit(f).lower(x).compile().as_text()))
             for lib, f, x in ((jk, ours, jnp.ones(3)), (jax, theirs, jax.numpy.ones(3)))
         ]
-        assert found[0] == found[1] - {"jit(one)/L/while/while"}  # a part of its name that XLA wrote twice
+        assert found[0] == found[1] - {"jit(one)/L/while/while"}  # without a name in which XLA repeats a part
 
 
 def test_what_a_loop_s_body_does_is_named_within_the_loop_s_scope():
@@ -319,7 +319,7 @@ def test_a_compiled_function_deletes_what_it_was_told_to_donate(jax, jnp):
     compiled = jax.jit(lambda x: x + 1, donate_argnums=0).lower(jnp.ones(31)).compile()
     x = jnp.ones(31) * 1
     out = compiled(x)
-    # The length is one that no other test adds to: a warm `x + 1` of JAX has another error than the first.
+    # No other test uses this length: if JAX has compiled `x + 1` before, it raises another error.
     return out, x.is_deleted(), raised(lambda: x + 1)
 
 
@@ -401,7 +401,7 @@ def test_a_struct_that_reaches_a_nested_jit_is_a_constant_without_a_value(jax, j
 @same_as_jax
 def test_64_bit_structs_are_narrowed_like_arrays(jax, jnp):
     s = jax.ShapeDtypeStruct((2,), "float64")
-    warnings.simplefilter("ignore")  # JAX warns of it from 0.12 on
+    warnings.simplefilter("ignore")  # since 0.12 JAX warns of float64
     return jax.eval_shape(lambda x: x, s), jax.jit(lambda x: x).trace(s).in_avals
 
 
@@ -451,7 +451,7 @@ def test_options_reach_the_compiler_and_unknown_ones_are_refused(jax, jnp):
         jax.jit(lambda x: x * 2, compiler_options={"xla_backend_optimization_level": 0})(2.0),
         raised(lambda: lowered.compile({"exec_time_optimization_effort": 0.0, "memory_fitting_effort": 0.5})(jnp.ones(3))),
         raised(jax.jit(lambda x: x, compiler_options={"memory_fitting_effort": "high"}), 1.0)[0],
-        JAX_VERSION < (0, 12)  # that version has names for the levels
+        JAX_VERSION < (0, 12)  # JAX 0.12 has names for the levels
         and jax.jit(lambda x: x * 2, compiler_options={"optimization_level": 1, "memory_fitting_level": 2})(2.0),
     ]  # fmt: skip
 

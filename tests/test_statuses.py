@@ -1,4 +1,4 @@
-"""Statuses: one list, whose texts are in files of before."""
+"""Statuses: there is one list, and older files contain its texts."""
 
 from __future__ import annotations
 

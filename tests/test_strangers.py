@@ -27,7 +27,7 @@ for name in {names!r}:
         print("leaf error", traceback.format_exc())
     jax.config.update("jax_enable_x64", False)
 """
-LEAST = 5  # values that a program ends with, on average
+LEAST = 5  # a program must have this many values on average
 
 
 def values_of(names: list[str], *options: str) -> dict[str, list[str]]:

@@ -53,8 +53,7 @@ FLOORS_OF_KATA = (
 # What files of authors and learners import. Each hands names on and does nothing else, so it stands on no floor.
 DOORS_OF_KATA = ("checking", "mutants", "notebook", "mine", "small_jit", "ladder.pytest_rungs")
 
-# The arrows of one call, in order: the first line of each stage's docstring. What one gives, a later one
-# takes.
+# The arrows of one call, in order: the first line of each stage's docstring. A stage takes what earlier stages return.
 ARROWS = {
     "signature.api_util": "call -> signature + leaves",
     "interpreters.partial_eval": "function + avals -> Jaxpr",
@@ -67,11 +66,11 @@ ARROWS = {
 # compiles or computes.
 GATE_MODULES = {
     "jax", "jaxlib._jax", "jaxlib.xla_client", "jaxlib.version", "jax._src.sharding_impls",
-    # the tables in which JAX looks for what a type is and where its data are: Array is entered there
+    # the tables in which JAX looks up types of values, and their data: Array is registered there
     "jax._src.core", "jax._src.interpreters.pxla", "jax._src.dtypes",
     # the mesh of a block `with mesh:`
     "jax._src.mesh",
-    # which accelerators there are, and the tables of what JAX starts
+    # which accelerators there are, and JAX's tables of backends
     "jax._src.hardware_utils", "jax._src.xla_bridge",
     # LAPACK's routines, which programs call by name
     "jaxlib.lapack", "jaxlib.gpu_solver",
@@ -95,24 +94,26 @@ GATE_NAMES = {
 }
 
 
-# The room that meets jaxlib, the program that drives the compilers of other chips, which runs in a process of its own, and what
-# explores functions of JAX's: nothing of ours is traced or run by it.
+# Modules that may import jax: the room that talks to jaxlib; the program that drives the compilers of other chips, in
+# its own process; and modules that explore functions of JAX. None of them traces or runs our functions with JAX.
 GATES = (
     "runtime.jaxlib", "runtime.python_halves", "runtime.beside_jax", "runtime.accelerators", "runtime.devices", "runtime.compiling",
     "targets.worker", "explorer.real_jax", "explorer.jax_calls",
-    "profiler",  # whose classes are jaxlib's
-    "kata.engine.worker",  # which starts XLA before it has a jitkit to ask, the learner's own
+    "profiler",  # its classes are jaxlib's
+    "kata.engine.worker",  # it starts XLA before the learner's jitkit can be imported
 )  # fmt: skip
 
 
 def name_of(path: pathlib.Path) -> str:
-    """`interpreters.mlir` for jitkit/interpreters/mlir.py; a package's own name for its `__init__`."""
+    """Return the name of a module: `interpreters.mlir` for jitkit/interpreters/mlir.py, a package's name for its
+    `__init__`.
+    """
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
 
 
 SOURCES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-# Where the names of a package come from that are imported when they are asked for.
+# The stubs of packages whose names are imported only when they are used: they say where each name comes from.
 STUBS = {name_of(path): path for path in sorted(PACKAGE.rglob("__init__.pyi"))}
 REFERENCE = [name for name in SOURCES if name.split(".")[0] not in ("kata", "bench", "__main__")]
 MODULES = [name for name in REFERENCE if SOURCES[name].name != "__init__.py"]
@@ -120,18 +121,22 @@ MODULES = [name for name in REFERENCE if SOURCES[name].name != "__init__.py"]
 
 @functools.cache
 def tree_of(name: str) -> ast.Module:
-    """The syntax of a module, read when a test asks: every worker collects this file, and few run it."""
+    """Return the syntax tree of a module. It is read only when a test needs it: every worker of pytest collects this
+    file, and few run it.
+    """
     return ast.parse(SOURCES[name].read_text(encoding="utf-8"))
 
 
 def found_in(names: Iterable[str], look: Callable[[str], object]) -> dict[str, object]:
-    """What a rule finds, by module: nothing, where all keep to it. One test a rule, since a test a file costs more than the rule."""
+    """Return what a rule finds, by module; {} if all modules follow it. Each rule is one test, since a test for each file would
+    cost more than the rule itself.
+    """
     return {name: found for name in names if (found := look(name))}
 
 
 @functools.cache
 def imports(name: str) -> list[tuple[int, str]]:
-    """Line and absolute name of everything that a module imports: modules, and names in modules."""
+    """Return the line and the absolute name of everything that a module imports: modules, and names in modules."""
     package = ["jitkit", *name.split(".")]
     if SOURCES[name].name != "__init__.py":
         package.pop()
@@ -156,7 +161,7 @@ def imports(name: str) -> list[tuple[int, str]]:
 
 @functools.cache
 def own_imports(name: str) -> set[str]:
-    """The modules of jitkit that a module imports, as keys of SOURCES."""
+    """Return the modules of jitkit that a module imports, as keys of SOURCES."""
     found = set()
     for _, target in imports(name):
         if target.split(".")[0] != "jitkit":
@@ -274,7 +279,7 @@ def test_the_reference_does_not_know_the_course():
     assert found_in(REFERENCE, of_the_course) == {}
 
 
-# Registers a derivative: as a call with the primitive first, or as a table to which it is a key.
+# Names that register a derivative: functions whose first argument is the primitive, or tables whose key it is.
 REGISTRATIONS = {"defjvp", "defjvp_zero", "deflinear", "defbilinear", "primitive_jvps", "primitive_transposes"}
 ELSEWHERE = {
     "lax.bessel": "lax.elementwise",  # the derivative of each Bessel function takes the series of the other
@@ -597,7 +602,7 @@ def test_the_walk_through_the_code_shows_the_arrows():
 
 @functools.cache
 def defined_names(path: pathlib.Path) -> set[str]:
-    """Names that a module defines at top level, under `if` and `try` too, and `Class.method`."""
+    """Return the names that a module defines at top level, under `if` and `try`, too, and `Class.method`."""
     found = set()
     bodies = [ast.parse(path.read_text(encoding="utf-8")).body]
     while bodies:
@@ -665,7 +670,7 @@ def test_every_assertion_says_what_we_believed():
     assert found_in(SOURCES, silent) == {}
 
 
-# Rooms of the course whose functions threads call; and the module that parses for them, and one that runs in a process of its own.
+# Rooms of the course whose functions are called from threads.
 WITH_THREADS = ("kata.engine", "kata.ladder", "kata.screens", "kata.verbs", "kata.workspace")
 PARSES = ("kata.engine.names", "kata.engine.random_programs")
 

@@ -22,7 +22,9 @@ SOME = [call for call in sweep.calls_of() if sweep.share(call.text) % 151 == 0]
 
 
 def needs_its_jax():
-    """The sweep is about one version of JAX, as docs/parity.md is: others compute in other ways what it compares."""
+    """Skip unless this is the version of JAX that the sweep and docs/parity.md are about: other versions compute some
+    results differently.
+    """
     if jax.__version__ != parity.VERSION:
         pytest.skip("needs jax < 0.11: what is compared is that version")
 
@@ -86,7 +88,7 @@ def test_values_of_traced_calls_are_compared():
 
 def test_a_program_that_does_not_compile_leaves_the_others_their_values():
     good, bad = outcome(jax, "jnp.sin(x)")["jit"], outcome(jax, "lax.fft(x, 'FFT', (3,))")["jit"]
-    bad.program = (bad.program[0], [])  # without its argument
+    bad.program = (bad.program[0], [])  # a program without its argument fails
     sweep.give_values(jax, [good, bad])
     assert good.error == ""
     assert good.values is not None

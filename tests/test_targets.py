@@ -1,4 +1,4 @@
-"""Compiling for a target: what can be said without the compilers of other chips, on the one that is always there."""
+"""Compiling for a target: tests that need no compilers of other chips, but only the CPU."""
 
 from __future__ import annotations
 
@@ -139,14 +139,14 @@ def test_a_plugin_of_another_version_than_jaxlib_is_not_used(monkeypatch):
 
 
 def _installed(monkeypatch, folder, *modules):
-    """Modules that are there, and none on the PATH; each in a folder of its own."""
+    """Make only these modules count as installed, each in its own folder, and put no program on the PATH."""
     monkeypatch.setattr(table, "_is_there", lambda module: module in modules)
     monkeypatch.setattr(table, "folder_of", lambda module: folder / module)
     monkeypatch.setenv("PATH", str(folder / "path"))
 
 
 def _assembler(folder):
-    """A folder of a toolkit that has an assembler."""
+    """Make a folder of a toolkit with an assembler."""
     (folder / "bin").mkdir(parents=True)
     (folder / "bin" / "ptxas").write_text("#!/bin/sh\n")
     (folder / "bin" / "ptxas").chmod(0o755)
@@ -211,7 +211,7 @@ def test_after_a_refusal_the_same_process_goes_on():
 
 @pytest.fixture
 def another_worker(monkeypatch, tmp_path):
-    """Have a program of the test's own run in place of the compiler."""
+    """Return a function that lets a given program run in place of the compiler."""
 
     def use(program):
         path = tmp_path / "worker.py"
@@ -304,7 +304,7 @@ def test_the_other_process_gets_nothing_that_was_meant_for_this_one(tmp_path, mo
 
 
 class Told(Exception):
-    """Raised in the place of compiling, with what the compiler was told of its chip."""
+    """Raised instead of compiling, with the chip that the compiler would compile for."""
 
 
 @pytest.mark.parametrize("platform", ["gpu", "tpu"])
@@ -519,7 +519,7 @@ def test_text_without_an_entry_has_no_kernels():
 
 # --- counting bundles -------------------------------------------------------------------------------------------
 
-# Lines of libtpu's, with most instructions left out: straight on, in a loop, in a loop in a loop, and after a branch.
+# Lines of libtpu's output, without most instructions: straight code, a loop, a loop in a loop, and code after a branch.
 BUNDLES = """\
 = control target key start
 LB: loop body

@@ -1,4 +1,4 @@
-"""What the command line shows on terminals that can do much, little, and nothing."""
+"""What the command line shows on terminals with many abilities, few, and none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jitkit.kata.screens.terminal import Screen, compared, duration
 
 
 class Stream(io.StringIO):
-    """A stream that says what it is."""
+    """A stream that is a terminal or not, with a given encoding."""
 
     def __init__(self, terminal, encoding="utf-8"):
         super().__init__()

@@ -14,7 +14,7 @@ from jitkit.bench.timing import Spread
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that only moves when `clock.sleep` is called."""
+    """Return a clock that only moves when `clock.sleep` is called."""
 
     class Clock:
         now = 0.0
@@ -58,7 +58,7 @@ def test_what_is_measured_is_the_time_of_a_call(clock):
 
 
 def recorded(clock, rounds, names="abc", **options):
-    """Who had a turn in each round: an action takes a second, so that a turn is one call."""
+    """Return the order of turns in each round. An action takes a second, so a turn is one call."""
     turns = []
 
     def action(name):
@@ -69,7 +69,7 @@ def recorded(clock, rounds, names="abc", **options):
         return act
 
     timing.measure({name: action(name) for name in names}, rounds=rounds, batch=0.1, **options)
-    played = turns[4 * len(names) :]  # the first call, and three to find out how long it takes
+    played = turns[4 * len(names) :]  # without the first call, and three more that measure its length
     return ["".join(played[i : i + len(names)]) for i in range(0, len(played), len(names))]
 
 
@@ -85,7 +85,7 @@ def test_no_one_comes_after_the_same_neighbour_or_first_more_often_than_others()
     orders = list(timing.orders("abcd", 600))
     follows = collections.Counter(itertools.chain.from_iterable(itertools.pairwise(o) for o in orders))
     assert len(follows) == 12
-    assert all(100 <= count <= 200 for count in follows.values())  # 150 each, if it is fair
+    assert all(100 <= count <= 200 for count in follows.values())  # about 150 each if the order is fair
     assert all(120 <= count <= 180 for count in collections.Counter(o[0] for o in orders).values())
 
 
@@ -130,7 +130,7 @@ def test_a_batch_waits_once_for_its_last_result(clock):
 
 
 def test_the_garbage_collector_waits_and_comes_back():
-    gc.unfreeze()  # what the tests themselves have set aside
+    gc.unfreeze()  # undo the freeze in conftest.py
     try:
         assert gc.isenabled()
         with timing.quiet_collector():

@@ -24,7 +24,7 @@ from jitkit.kata.tour import training as tour_training
 
 @pytest.fixture(scope="module")
 def tour(tmp_path_factory):
-    """The tour's output as it goes to a file, and the folder where it kept things."""
+    """Run the tour with its output going to a file; return the output, and the folder in which the tour wrote files."""
     folder = tmp_path_factory.mktemp("a tour")
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     before, sys.stdout = sys.stdout, stream

@@ -19,7 +19,7 @@ from jitkit.core import dtypes
 
 PACKAGE = os.path.dirname(os.path.dirname(traceback_util.__file__))
 
-# A stand-in for our own modules: code that says that it comes from a file of the package.
+# Stands in for our own modules: code whose file name is in the package.
 OWN_SOURCE = """
 from jitkit.base.traceback_util import api_boundary, filter_traceback, stacklevel
 import warnings
@@ -84,7 +84,7 @@ own = module_at(os.path.join(PACKAGE, "interpreters", "stand_in.py"))
 
 
 def raised(function, *args):
-    """The exception, as it is seen where it leaves `function`: its traceback starts with this frame."""
+    """Return the exception that a call raises. Its traceback begins with the frame of this function."""
     try:
         function(*args)
     except BaseException as error:
@@ -339,7 +339,7 @@ def test_a_boundary_keeps_the_functions_name_text_and_result():
 
 
 class Value:
-    """A tracer, in that it must not outlive its trace."""
+    """A value that must not stay alive, as a tracer must not."""
 
 
 @pytest.mark.parametrize("mode", ["auto", "on", "off"])

@@ -1,4 +1,4 @@
-"""Guards of transfers: what copies to a device raises where JAX raises, with its sentence."""
+"""Transfer guards: a copy to a device raises where JAX raises, with the same message."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COPIES = {
 
 
 def outcomes(lib, manager):
-    """What becomes of each copy under a guard."""
+    """Yield the outcome of each kind of copy under a guard."""
     f, x = lib.jit(lambda a: a + 1), lib.numpy.arange(3.0)
     for argument in (x, X, 1.0):
         f(argument)

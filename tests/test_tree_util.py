@@ -57,7 +57,7 @@ class Single(NamedTuple):
 
 
 def register_with_both(name: str, *args: Any) -> Any:
-    """A decorator of classes that applies the function of that name of both modules."""
+    """Return a decorator of classes that applies the function of that name of both modules."""
 
     def decorate(cls: Any) -> Any:
         for module in BOTH:
@@ -68,7 +68,7 @@ def register_with_both(name: str, *args: Any) -> Any:
 
 
 class Base:
-    """Children and metadata are given; so equality and repr are by value."""
+    """A node with given children and metadata; it is compared and printed by value."""
 
     def __init__(self, *children: Any, data: Any = ("aux", 1)) -> None:
         self.children = children
@@ -222,7 +222,7 @@ each_tree = pytest.mark.parametrize("tree", TREES, ids=trees_ids(TREES))
 
 
 def outcome(run: Any) -> Any:
-    """What a program gives: its value as text, or the class and the first line of its error."""
+    """Return the value of a program as text, or the class and the first line of its error."""
     try:
         return repr(run())
     except Exception as error:
@@ -230,7 +230,7 @@ def outcome(run: Any) -> Any:
 
 
 def agree(program: Any) -> Any:
-    """The outcome of a program that gets a tree_util module, after checking that it is that of JAX."""
+    """Run a program with our `tree_util` and with JAX's; check that the outcomes agree, and return one."""
     mine = outcome(lambda: program(ours))
     assert mine == outcome(lambda: program(theirs))
     return mine
@@ -285,7 +285,7 @@ def test_one_level_comes_apart_as_in_jax(tree: Any) -> None:
     if not isinstance(tree, tuple) or jax.__version_info__ >= (
         0,
         12,
-    ):  # earlier, JAX gave each field of a named tuple the first name
+    ):  # earlier versions of JAX gave each field of a named tuple the first name
         agree(with_keys)
 
 
@@ -547,7 +547,7 @@ def test_transposition_is_that_of_jax() -> None:
     for inner in ((0, 0, 0), (0, 0), {"a": 0, "b": (0, 0)}, None):
         for tree in ([(1, 2, 3), (4, 5, 6)], [(1, 2, 3), [4, 5, 6]], [1, 2]):
             agree(lambda tu, inner=inner, tree=tree: transpose(tu, inner, tree))
-    for outer, inner in (((), 1), ((), ()), ((0, 0), ()), ({}, (1, 2))):  # trees of which some have no leaves
+    for outer, inner in (((), 1), ((), ()), ((0, 0), ()), ({}, (1, 2))):  # some of these trees have no leaves
         agree(lambda tu, pair=(outer, inner): tu.tree_transpose(*map(tu.tree_structure, pair), ()))
 
 
@@ -824,7 +824,7 @@ def test_dropped_fields_of_an_inferred_dataclass_are_no_children() -> None:
         a: Any
         b: Any = 4
 
-    ours.register_dataclass(Local, drop_fields=["b"])  # JAX since 0.11
+    ours.register_dataclass(Local, drop_fields=["b"])  # JAX has this parameter since 0.11
     assert ours.tree_leaves(Local(1, 2)) == [1]
 
 
@@ -885,7 +885,7 @@ def test_keys_that_are_equal_but_not_the_same_are_kept_apart() -> None:
 
 
 class Config:
-    """Its equality, like a frozen dataclass's, is by value, but ignores a part of the value."""
+    """Compares by value, like a frozen dataclass, but ignores `note`."""
 
     def __init__(self, value: Any, note: str) -> None:
         self.value, self.note = value, note
@@ -931,7 +931,7 @@ def test_arrays_as_metadata_are_an_error_once_they_are_compared() -> None:
     mine, other = outcome(lambda: compare(ours)), outcome(lambda: compare(theirs))
     assert mine[0] == other[0] == "ValueError"
     assert mine[1].startswith("Exception raised while checking equality of metadata fields of pytree")
-    assert mine == other or jax.__version_info__ < (0, 12)  # since then, the type is named
+    assert mine == other or jax.__version_info__ < (0, 12)  # since 0.12 JAX's message names the type
 
 
 def test_a_function_in_the_metadata_dies_when_its_owner_does() -> None:
@@ -1052,7 +1052,7 @@ random_trees = st.recursive(leaf_values, nodes, max_leaves=12)
 
 
 def flatten_by_guesses() -> Callable[[Any], Any]:
-    """`tree_flatten` with guesses of its own, from the second tree of a structure on."""
+    """Return a `tree_flatten` that keeps its own guesses, from the second tree of a structure on."""
     guesses = Guesses(after=1, keeps_values=True)
     return lambda tree: ours.flatten_by(guesses, tree)
 
@@ -1160,7 +1160,7 @@ def test_large_and_deep_structures_are_guessed_and_put_together() -> None:
 
 
 def model(layers: int, **more: Any) -> Any:
-    """Parameters as of a transformer: nodes of all kinds, in layers that are alike."""
+    """Return the parameters of a transformer: nodes of all kinds, in equal layers."""
     block = [
         {
             "attention": {name: f"{i}{name}" for name in "kqvo"},
@@ -1178,7 +1178,7 @@ LARGE: list[Any] = [
     model(40, ordered=od(b=1, a=(2, 3)), keyed=Keyed(1, {"x": 2})),
     tuple({"w": i, "b": (i, i)} for i in range(300)),
     {f"k{i:04}": i for i in range(4000)},
-    {f"k{i}": {f"name_{i}": [i, None]} for i in range(400)},  # no two parts are alike: no text is written
+    {f"k{i}": {f"name_{i}": [i, None]} for i in range(400)},  # no equal parts, so no function is written
     {i: (i, {}) for i in range(50)},
     {"lists": [[] for _ in range(40)], "nones": [None] * 40, "mixed": [(), 1, None] * 40},
     nested(70),
@@ -1247,7 +1247,7 @@ def test_keys_of_a_subclass_of_str_come_back_from_a_structure_that_comes_often()
 
 
 def written_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the functions that are written from now on."""
+    """Return the names of the functions that are written from now on."""
     names: list[str] = []
     function = compiled.Source.function
 

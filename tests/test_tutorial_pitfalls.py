@@ -1,5 +1,5 @@
-"""What tutorials on `jit` warn of: impure functions, state, shapes that depend on values, needless recompilation. Each program runs
-with jitkit and with JAX, and prints, returns, raises and counts the same.
+"""Pitfalls that tutorials on `jit` warn of: impure functions, state, shapes that depend on values, needless recompilation. Each
+program prints, returns, raises and counts the same with jitkit and with JAX.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from twin import raised, same_as_jax, words
 
 
 def printed(program, *args):
-    """What a program prints."""
+    """Return what a program prints."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
         program(*args)
     return words(out.getvalue())
 
 
 def jaxpr_of(jax, f, *args, **options):
-    """The jaxpr as text."""
+    """Return the jaxpr as text."""
     return str(jax.make_jaxpr(f, **options)(*args))
 
 
@@ -272,7 +272,7 @@ def test_a_method_needs_its_self_to_be_static_or_a_tree(jax, jnp):
     refused = raised(jax.jit(Scale.apply), scale, 3.0)
     static = jax.jit(Scale.apply, static_argnums=0)
     seen = [static(scale, 3.0)]
-    scale.on = False  # the same object, with the same hash: not seen
+    scale.on = False  # `jit` does not notice: it is the same object, with the same hash
     seen.append(static(scale, 3.0))
     return (refused[0], re.sub(r"<class '.*?Scale'>", "Scale", refused[1])), seen, static._cache_size()
 
@@ -339,7 +339,7 @@ def test_only_the_loop_body_may_be_jitted_when_the_count_is_a_value(jax, jnp):
             i = body(i)
         return i
 
-    static = jax.jit(looped, static_argnames=("x", "n"))  # under a trace, what `body` returns is a tracer again
+    static = jax.jit(looped, static_argnames=("x", "n"))  # within a trace, `body` returns a tracer
     return looped(1, 50), body._cache_size(), raised(jax.jit(looped), 1, 50), raised(static, 1, 50)
 
 
@@ -459,7 +459,7 @@ def test_arrays_are_immutable(jax, jnp):
         x[0] = 1.0
 
     y = x
-    y += 1  # a new array under an old name
+    y += 1  # makes a new array, and leaves the old one unchanged
     return raised(assign), x, y, raised(lambda: operator.delitem(x, 0))
 
 

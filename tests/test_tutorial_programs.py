@@ -20,7 +20,7 @@ PROGRAMS = {}
 
 
 def program(*args):
-    """Decorator: a row of the table, a function of the two modules and of arrays."""
+    """Decorator: add a function of the two modules and of arrays to the table of programs."""
 
     def enter(f):
         PROGRAMS[f.__name__.replace("_", " ")] = f, args
@@ -316,7 +316,7 @@ def distances_without_a_loop(jax, jnp, points):
     return by_products, jnp.einsum("ik,jk->ij", points, points)
 
 
-# JAX 0.12 writes `searchsorted`, and so `histogram`, as one operation of its own; docs/parity.md tells of it.
+# JAX 0.12 has a primitive for `searchsorted`, which `histogram` uses: see docs/parity.md.
 PRINTED_APART = {"grade"}
 
 
@@ -343,5 +343,5 @@ def test_a_small_program_is_the_same_as_in_jax(name):
 
 
 def types_of(tree):
-    """The tree with types in the place of arrays."""
+    """Return the tree with types in the place of arrays."""
     return plain(jitkit.tree.map(lambda x: str(getattr(x, "aval", type(x))), tree))

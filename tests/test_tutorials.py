@@ -225,7 +225,7 @@ MISTAKES = {
 }
 
 
-# Sentences of jax 0.10, which jitkit has, that later versions say in other words.
+# Messages of JAX 0.10, which jitkit uses, and which later versions word differently.
 REWORDED = {"a slice": "Array slice indices must have static start/stop/step to be used with NumPy indexing syntax."}
 
 
@@ -272,7 +272,7 @@ def test_an_argument_that_is_no_array_is_named_by_its_path(argument):
 
 
 def message_of(function, *args):
-    """The whole text of what a call raises."""
+    """Return the whole text of what a call raises."""
     with pytest.raises(Exception) as caught:
         function(*args)
     return str(caught.value)
@@ -342,7 +342,7 @@ def test_debug_nans_names_the_operation(jax, jnp):
     seen = []
     with jax.debug_nans(True):
         for call in calls:
-            with contextlib.redirect_stdout(io.StringIO()) as out:  # it says when it looks for the operation
+            with contextlib.redirect_stdout(io.StringIO()) as out:  # it prints when it looks the operation up
                 seen.append(raised(call))
             seen.append(out.getvalue())
         return seen, jax.jit(f)(4.0), jax.jit(lambda x: jnp.where(x > 0, jnp.log(x), 0.0))(x)
@@ -358,7 +358,7 @@ OF_THIS_VERSION = pytest.mark.skipif(
     [
         lambda jax, jnp, x: 1 / x,
         lambda jax, jnp, x: jax.jit(lambda x: 1 / x)(x),
-        lambda jax, jnp, x: jax.jit(lambda x: jnp.log(x) * 0)(x),  # a nan, that is
+        lambda jax, jnp, x: jax.jit(lambda x: jnp.log(x) * 0)(x),  # the result is nan
         lambda jax, jnp, x: jax.grad(jnp.sqrt)(0.0),
         lambda jax, jnp, x: jax.jit(jax.grad(jnp.sqrt))(0.0),
         lambda jax, jnp, x: jax.grad(jax.jit(lambda y: jnp.sqrt(y) * 2))(0.0),
@@ -395,7 +395,7 @@ def test_an_infinity_that_no_operation_makes_is_found_too():
 @same_as_jax
 def test_numbers_that_do_not_fit_are_refused(jax, jnp):
     x = jnp.arange(3)
-    x + 1  # an int has been seen before
+    x + 1  # compiles the sum with an int beforehand
     return [
         raised(lambda: jax.jit(lambda x: (x * 2**31, x < 2**31))(x)),
         raised(lambda: jnp.array(300, dtype="uint8")),

@@ -1,4 +1,4 @@
-"""The helpers on lists give what JAX's give, and fail where they fail."""
+"""The helpers on lists return what JAX's return, and fail where these fail."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_thresholds_that_a_program_sets_while_it_is_traced_stay():
         with ours.fewer_collections():
             gc.set_threshold(123, 4, 5)
         assert gc.get_threshold() == (123, 4, 5)
-        gc.set_threshold(0)  # that is: never
+        gc.set_threshold(0)  # never collect
         off = gc.get_threshold()
         with ours.fewer_collections():
             assert gc.get_threshold() == off

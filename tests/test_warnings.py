@@ -1,4 +1,4 @@
-"""Warnings are part of the surface: those that JAX gives, in its words, and none besides."""
+"""Warnings are part of the interface: JAX's warnings, in its words, and no others."""
 
 import contextlib
 import warnings
@@ -17,17 +17,17 @@ BIG = 1e50
 
 
 def warned(function, *args, **kwargs):
-    """What a call warns of; the variable of the environment that a message names is ours."""
+    """Return the warnings of a call, with JAX's name for our environment variables."""
     return [(kind, text.replace("JITKIT_", "JAX_")) for kind, text in twin.warned(function, *args, **kwargs)]
 
 
 def clear(jax):
-    """A jitted function of JAX's warns while it is traced, so what is warned of is looked at on a first call."""
+    """Clear JAX's caches: a jitted function warns only while it is traced."""
     jax.clear_caches()
 
 
 def wide(jax, jnp):
-    """Arrays of 64 bits, by name, for use where x64 mode is off."""
+    """Return arrays of 64-bit types, by name, for use with x64 mode off."""
     with jax.enable_x64(True):
         return {
             "int64": jnp.arange(3),
@@ -47,13 +47,13 @@ DTYPES = ["float64", "complex128", np.float64, float, "float32", "int64", int]
 def test_a_dtype_of_64_bits_that_a_function_is_asked_for(jax, jnp, name):
     def asked(dtype, is_called=False):
         clear(jax)
-        with contextlib.suppress(TypeError, ValueError):  # std of ints, in both
+        with contextlib.suppress(TypeError, ValueError):  # both libraries refuse `std` of ints
             if is_called:
                 getattr(jnp, name)(X, dtype=dtype)
-            else:  # which takes a tenth of the time
+            else:  # `eval_shape` takes a tenth of the time
                 jax.eval_shape(lambda x: getattr(jnp, name)(x, dtype=dtype), X)
 
-    turn = REDUCTIONS.index(name) % len(DTYPES)  # another one first for each, which is called
+    turn = REDUCTIONS.index(name) % len(DTYPES)  # the first dtype is called, and differs from row to row
     dtypes = some_of(DTYPES[turn:] + DTYPES[:turn], 3)
     return [(str(dtype), warned(asked, dtype, dtype is dtypes[0])) for dtype in dtypes]
 
@@ -65,7 +65,7 @@ def test_the_sum_without_nans_says_its_own_name():
     assert said.startswith("Explicitly requested dtype float64 requested in nansum is not available")
 
 
-# One for each way to ask for a dtype of 64 bits; what is returned is not looked at.
+# One call for each way to ask for a 64-bit dtype; only its warnings are compared.
 ASKED = {
     "trace": lambda jax, jnp: jnp.trace(jnp.ones((2, 2)), dtype="int64"),
     "zeros": lambda jax, jnp: jnp.zeros(2, "float64"),
@@ -104,7 +104,7 @@ ASKED = {
     "float into ints": lambda jax, jnp: jnp.arange(3).at[0].set(1.5),
 }
 
-# JAX 0.12 warns of them, once for each time that it looks; before, nobody does.
+# JAX 0.12 warns of these types, once for each time that it checks them; earlier versions do not.
 WITHOUT_VALUES = {
     "eval_shape": lambda jax, f, x: jax.eval_shape(f, x),
     "eval_shape of jit": lambda jax, f, x: jax.eval_shape(jax.jit(f), x),

@@ -1,4 +1,6 @@
-"""Files that are written whole or not at all: beside other threads and processes, on full disks, on Windows, in folders that go."""
+"""Files that are written whole or not at all: with other threads and processes, on full disks, on Windows, in folders that
+disappear.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ for i in range(200):
 
 
 def everything_in(folder: pathlib.Path) -> list[str]:
-    """The names of all files, hidden ones too."""
+    """Return the names of all files, hidden ones too."""
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
@@ -144,7 +146,7 @@ class Failing:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is open."""
+        """Close nothing: no file is open."""
 
     def write(self, content: bytes) -> None:
         self.path.write_bytes(content[: len(content) // 2])
@@ -165,7 +167,7 @@ def test_what_cannot_be_finished_leaves_the_old_file_and_nothing_else(tmp_path, 
 
 
 def refusing(times: int):
-    """`os.replace` of a Windows on which somebody reads the target for a while."""
+    """Return an `os.replace` that fails this many times, as on Windows while somebody reads the target."""
     calls, replace = [], os.replace
 
     def refuse(source, target):

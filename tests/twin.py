@@ -141,7 +141,7 @@ def plain(x):
     if isinstance(x, list | tuple | collections.deque):
         return type(x)([plain(item) for item in x])
     if isinstance(x, float | complex):
-        return repr(x)  # in which nan is equal to nan, and 0.0 is not -0.0
+        return repr(x)  # as text, nan equals nan, and 0.0 differs from -0.0
     if isinstance(x, str | bytes | int | bool | type(None) | types.EllipsisType | type):
         return x
     return words(repr(x))
