@@ -1075,7 +1075,7 @@ def run_while(*args, num_consts, cond_jaxpr, body_jaxpr):
     return carry
 
 
-# Convert a weak number to the type that it has to go in with, if it comes out as `a`.
+# If a weak number comes out of the body as the type `a`, convert it to the type with which it has to go in.
 strengthened = lambda x, a: convert(x, common_type((x.aval, a), False)[0], a.weak_type and a.dtype == x.dtype)
 
 
@@ -1740,7 +1740,7 @@ batchers |= {
     select_p: batch_select, dot_p: batch_dot, dynamic_slice_p: functools.partial(batch_window, dynamic_slice_p, 1),
     dynamic_update_slice_p: functools.partial(batch_window, dynamic_update_slice_p, 2)}
 
-# Equations with inner programs.
+# An equation with inner programs is batched by batching these programs.
 
 
 @functools.lru_cache(256)

@@ -656,13 +656,13 @@ Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), wit
 
 - JAX prints some equal jaxprs twice, where jitkit shares one: updates in gradients of `scatter`, and a jitted function
   that two others call.
-- In second derivatives, the part of a `scan` in a `checkpoint` that is computed first is not a `closed_call` here.
+- In second derivatives of a `scan` in a `checkpoint`, JAX wraps the part that is computed first in a `closed_call`; jitkit does not.
 - `lstsq` and `det` have the derivatives of the operations that they consist of.
-- Policies of `checkpoint` that offload save on the device; JAX's program puts these values into the host's memory and back.
+- With a `checkpoint` policy that offloads values, jitkit keeps these values on the device; JAX's program copies them to the host's memory and back.
 - Types do not say in which memory an array is; JAX prints `f32<host>[3]` for one in the host's. Programs compute in the devices' memory:
   an argument from the host's memory is copied first, results are copied to the memory that `out_shardings`, or a `device_put` at the end
   of the program, asks for. In JAX a program may read and write the host's memory itself.
-- If a derivative rule multiplies by a number, this number is not a result of a jitted `svd`.
+- JAX's jitted `svd` also returns numbers by which its derivative multiplies; ours does not return them.
 - A custom rule that closes over a value which is being differentiated is an UnexpectedTracerError. JAX's `make_jaxpr`
   prints a program with a tracer in it that nobody can run; its `grad` and `jit` raise the error, too.
 - About one in a thousand random nests of calls, loops and derivatives has an operation more or fewer, where a jitted
@@ -749,9 +749,10 @@ def render_missing(names: dict[str, list[str]]) -> str:
 
 
 MISSING = """\
-These are the public names of JAX's modules that jitkit has not, or not yet; primitives (`_p`) too. Whoever asks for one of
-them is told so, but in `ad_checkpoint`: there Python says it. Of the modules of `jax.experimental` those are here that libraries
-ask for at import. What is in the others, and in `jax.extend` and `jax.example_libraries`, is not looked into.
+These are the public names of JAX's modules that jitkit does not have (yet), primitives (`_p`) included. If a program asks for one of
+them, the error says that JAX has it; in `ad_checkpoint` the error is Python's own. jitkit has those modules of `jax.experimental` that
+libraries import. If it lacks a whole module of `jax.experimental`, `jax.extend` or `jax.example_libraries`, the names in that module
+are not listed.
 """
 
 

@@ -515,15 +515,15 @@ def calls_of(module: str | None = None) -> Iterator[Call]:
 
 TEXT = f"""## Tried in many ways
 
-`tests/sweep.py` tries calls of the functions of these modules, and the first of each function once more with each keyword
-that it leaves out, on JAX and on jitkit. The operands are of {len(sweep_calls.KINDS)} kinds, with a keyword of
+`tests/sweep.py` calls the functions of these modules on JAX and on jitkit. The first call of each function is tried again with each
+keyword that it leaves out. The operands are of {len(sweep_calls.KINDS)} kinds, in calls with an additional keyword of
 {len(sweep_calls.KEYWORD_KINDS)}: {", ".join(sweep_calls.KINDS)}.
-Each is called at once and traced by {", ".join(map("`{}`".format, TRACED_WAYS))}. In each of
+Each call runs eagerly, and traced by {", ".join(map("`{}`".format, TRACED_WAYS))}. In each of
 these *cells* shapes, dtypes, weak types, values, classes of errors and warnings (class and first words) are the same, but
 for those that are counted as different: `tests/sweep_differences.txt` names each, and why. Floats may differ by 16 units in
-the last place. Of traced calls those with another jaxpr, and one in {Some().run_one_in} of the others, are run. Where JAX
+the last place. Of the traced calls, those are run whose jaxpr differs from JAX's, and one in {Some().run_one_in} of the others. Where JAX
 fails by accident
-({", ".join(map("`{}`".format, ACCIDENTS))}; XLA is what a program meets that is lowered or compiled),
+({", ".join(map("`{}`".format, ACCIDENTS))}; `XLA` stands for errors of lowering and compiling),
 a refusal counts as the same. The cells are those of `make test-tails`; `make sweep` tries TIMES times as many.
 
 | | calls | with a keyword more | cells | different |
