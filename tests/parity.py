@@ -658,7 +658,8 @@ Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), wit
   that two others call.
 - In second derivatives of a `scan` in a `checkpoint`, JAX wraps the part that is computed first in a `closed_call`; jitkit does not.
 - `lstsq` and `det` have the derivatives of the operations that they consist of.
-- With a `checkpoint` policy that offloads values, jitkit keeps these values on the device; JAX's program copies them to the host's memory and back.
+- With a `checkpoint` policy that offloads values, jitkit keeps these values on the device; JAX's program copies them to
+  the host's memory and back.
 - Types do not say in which memory an array is; JAX prints `f32<host>[3]` for one in the host's. Programs compute in the devices' memory:
   an argument from the host's memory is copied first, results are copied to the memory that `out_shardings`, or a `device_put` at the end
   of the program, asks for. In JAX a program may read and write the host's memory itself.
