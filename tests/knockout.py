@@ -696,7 +696,7 @@ class Trial:
         fate, eqn = self.fates[str(number)], self.equations[number].eqn
         rule, like = fate["rule"], fate.get("like")
         if rule == "dead":
-            changed = self.without(number)  # it returns no more values, so positions in a loop's carry stay the same
+            changed = self.without(number)  # the loop gets no further results, so positions in its carry stay the same
             return all(changed.result(i) == self.cones.result(i) for i in range(len(self.jaxpr.outvars)))
         if rule == "duplicate":
             first, second = sorted((number, like))

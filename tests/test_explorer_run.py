@@ -1,4 +1,6 @@
-"""`jitkit explore FILE` and `--watch`: an index of all functions of a run, and a page that follows what is saved."""
+"""Tests of `jitkit explore FILE`, which makes an index of all functions of a run, and of `--watch`, which makes the
+page again after each save.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def markdown(id: str, text: str, metadata: dict[str, Any] | None = None) -> Cell
 
 def code(id: str, text: str, metadata: dict[str, Any] | None = None, output: str = "") -> Cell:
     """Return a cell of Python that was not run. Until it is run, it shows `output`, if there is some, below a line that says that
-    this is the reference's. Raise ValueError for an id that nbformat does not allow.
+    the reference printed it. Raise ValueError for an id that nbformat does not allow.
     """
     lines = [NOT_RUN, *output.splitlines(keepends=True)] if output else []
     outputs = [{"name": "stdout", "output_type": "stream", "text": lines}] if lines else []

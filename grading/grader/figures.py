@@ -53,8 +53,8 @@ def _spread(id: str, title: str, parts: Sequence[float]) -> Spread:
 
 
 def of_class(standing: Standing) -> list[float]:
-    """Return each student's share of the points of all labs that anybody has handed in. Points of a bonus lab are added, and the lab is
-    not in the whole. Leave out students whose work could not be run at all.
+    """Return, for each student, the points divided by the maximum of all labs that anybody has handed in. Points of a bonus lab count,
+    but are not part of the maximum. Leave out students whose work could not be run at all.
     """
     sums = totals(standing.records)
     whole = sum(points for lab, points in most_of_labs(sums).items() if not standing.policy.is_extra(lab))

@@ -72,12 +72,12 @@ def entries(
     known: Iterable[Person] = (),
     zone: datetime.tzinfo = datetime.UTC,
 ) -> list[Entry]:
-    """Return the submissions in a folder, sorted by the names of their files or folders. A submission that several students handed in
-    together is there for each of them.
+    """Return the submissions in a folder, sorted by the names of their files or folders. If several students handed in one submission
+    together, return an entry for each of them.
 
     Args:
       target: the folder below which one student's files are put together.
-      known: what platforms called students before.
+      known: which student had which number on which platform before.
       zone: the time zone of times that do not name one.
     """
     place = _Place(folder, target, roster, known)
@@ -135,7 +135,7 @@ class _Place:
     Attributes:
       folder: the folder that was handed over.
       target: the folder below which each student's files are copied into a folder; None: nothing is copied.
-      known: which student has a platform's number.
+      known: the student to whom a platform gave a number, by the pair of both.
       found: the submissions, by the students' names.
       taken: the folders that Gradescope's metadata has accounted for.
     """

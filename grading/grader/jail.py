@@ -76,7 +76,7 @@ class Limits(NamedTuple):
     import_seconds: float = 10.0  # the same for the import before a check, which may also compute for half of them
     memory: int = 3 << 30  # bytes of address space of a process; XLA reserves 1.5 GiB of it without using them
     processes: int = 64 + 4 * (os.cpu_count() or 1)  # XLA has a few threads for each core
-    disk: int = 32 << 20  # bytes of /tmp, as many of /dev/shm, and the most of one file
+    disk: int = 32 << 20  # the most bytes in /tmp, in /dev/shm, and in one file
     files: int = 1024  # files and folders in /tmp, and as many in /dev/shm
     frame: int = 16 << 20  # bytes of an answer
     random_programs: int = GRADED  # a check of random programs runs this many

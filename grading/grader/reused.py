@@ -11,8 +11,8 @@ from jitkit.runtime.compiling import cpu_features
 
 
 def reused(compiled: Mapping[str, Mapping[str, str]], failing: Collection[str]) -> dict[str, str]:
-    """Return the executables of all checks but those of `failing`, the checks that the reference fails with executables: one that looks
-    into XLA's own work must see it done.
+    """Return the executables of all checks except `failing`, those that the reference fails if executables are reused: a check that
+    looks at XLA's compilation needs XLA to compile.
 
     Args:
       compiled: for each check its executables, by name.

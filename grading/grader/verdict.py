@@ -136,12 +136,14 @@ def end_of(worker: Worker) -> tuple[int | None, bool, float]:
 
 
 def stands(outcome: Outcome) -> bool:
-    """Whether the verdict of a process's first check is final."""
+    """Return whether the verdict of a process's first check is final."""
     return outcome.value is not None and not outcome.trouble and not misses_jax(outcome)
 
 
 def misses_jax(outcome: Outcome) -> bool:
-    """Whether a check failed because its jail has no jax: if the reference of an exercise compiles nothing, the jail has none."""
+    """Return whether a check failed because its jail has no jax: the jail of an exercise whose reference compiles nothing has
+    none.
+    """
     return outcome.value is not None and "No module named 'jax" in json.dumps(outcome.value)
 
 

@@ -245,7 +245,7 @@ _TO_INEXACT = {
 
 
 def to_numeric_dtype(dtype: Any) -> DType:
-    """Return int32 for bool, and any other dtype itself."""
+    """Return int32 for bool, and any other dtype unchanged."""
     given = np.dtype(dtype)
     return np.dtype("int32") if given == np.bool_ else given
 

@@ -182,8 +182,8 @@ def check_results(
     """Raise TypeError if the first result of a rule has another tree or other types than the function's result (if
     these are known).
 
-    `must` makes the start of the sentence from the difference (the tree, the types); `rule` and `function` are their
-    names.
+    `must` makes the start of the message from the kind of difference (the tree, the types); `rule` and `function` are
+    their names.
     """
     if not results:
         return

@@ -44,8 +44,8 @@ class DroppableVjpRule(VjpRule):
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Return the results and the residuals; if operations are recorded, by one equation, with NotImplementedError
-        if `fwd` has effects.
+        """Return the results and the residuals. If operations are recorded, record one equation; raise
+        NotImplementedError if `fwd` has effects.
         """
         trace = core.current_trace()
         if trace is None or not trace.writes_down:

@@ -215,7 +215,7 @@ class JVPTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether the call of a library function stays one operation. The outer trace decides; if there is none, True."""
+        """Whether the call of a library function stays one operation: as in the outer trace; without one, True."""
         return self.parent is None or bool(self.parent.keeps_calls)
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:

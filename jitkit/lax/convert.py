@@ -83,7 +83,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 def _convert_element_type(
     operand: Any, new_dtype: Any = None, weak_type: bool = False, warn_on_complex_to_real_cast: bool = True
 ) -> Any:
-    """Return `operand` as an array of this dtype (None: its own) and weak type; `operand` itself if it is one. Raise
+    """Return `operand` as an array of this dtype (None: its own) and weak type, unchanged if it is such an array. Raise
     ValueError for a conversion between keys and numbers. Warn where complex numbers become real, unless told not to.
     """
     if not is_array(operand) and core.has_jax_array(operand):

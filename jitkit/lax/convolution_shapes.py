@@ -98,8 +98,8 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
 def check_groups(
     lhs: ShapedArray, rhs: ShapedArray, dnums: ConvDimensionNumbers, feature_groups: int, batch_groups: int
 ) -> None:
-    """Raise ValueError unless batch and features can be divided into these numbers of groups, one of which is 1, and
-    the kernel has as many axes as the input, and the features of one group.
+    """Raise ValueError unless the kernel has as many axes as the input and the features of one group, one of the
+    numbers of groups is 1, and they divide the features and the batch.
     """
     if lhs.ndim != rhs.ndim:
         raise ValueError(

@@ -52,7 +52,7 @@ def bool_dtype(*operands: ShapedArray, **params: Any) -> Any:
 
 
 def real_dtype(x: ShapedArray, **params: Any) -> Any:
-    """Return the dtype of a complex number's parts; any other dtype itself."""
+    """Return the dtype of a complex number's parts, and any other dtype unchanged."""
     return np.zeros((), x.dtype).real.dtype
 
 

@@ -69,7 +69,7 @@ def _along_several(
     """Return x, exchanged along several named axes, the last of which varies fastest, and its batch axis.
 
     This trace exchanges along `axis.name`, other traces along the names before and after it. The received chunks lie
-    along three new axes in front: for the names before, this one, and those after it; at last these are merged into
+    along three new axes in front: for the names before, this one, and those after it; finally these are merged into
     `concat_axis`.
     """
     place = names.index(axis.name)
@@ -109,7 +109,7 @@ def all_to_all(
         `concat_axis` is multiplied by it. Otherwise `split_axis` is removed, and `concat_axis` is a new axis.
 
     Raises:
-      NameError: there is no axis of this name around.
+      NameError: there is no axis of this name.
       ValueError: the size of `split_axis` is not that of the named axis, or, with `tiled`, not a multiple of it.
       NotImplementedError: with `axis_index_groups`.
     """
@@ -239,7 +239,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     each element.
 
     Raises:
-      NameError: there is no axis of this name around.
+      NameError: there is no axis of this name.
       AssertionError: there is not one pair for each element.
     """
     pairs = tuple((source, destination) for source, destination in perm)

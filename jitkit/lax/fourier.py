@@ -26,8 +26,8 @@ from .utils import is_a
 
 
 class FftType(enum.IntEnum):
-    """Names a transform: FFT of complex numbers, RFFT of real ones (it returns only the non-redundant half), and with I
-    their inverses.
+    """The transforms: FFT of complex numbers, RFFT of real ones, which returns only the non-redundant half, and their
+    inverses IFFT and IRFFT.
     """
 
     FFT = 0

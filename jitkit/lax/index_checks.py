@@ -89,8 +89,8 @@ class AxisChecks:
         name: str,
         indices_axes: Sequence[int],
     ) -> tuple[int, ...]:
-        """Check that operand and indices have equally many batch axes, of the same sizes, without the index vector.
-        Return the sizes.
+        """Check that operand and indices have equally many batch axes, of the same sizes, and that the index vector is
+        not one of them. Return the sizes.
         """
         op, vector_axis = self.op.capitalize(), indices.ndim - 1
         self.distinct(name, indices_axes)

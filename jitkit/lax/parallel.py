@@ -377,7 +377,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
 
     Raises:
       TypeError: `axis_name` is a set.
-      ValueError: no function around maps an axis of this name; `to` is not "varying", "unreduced" or "reduced".
+      ValueError: no enclosing function maps an axis of this name; `to` is not "varying", "unreduced" or "reduced".
     """
     if isinstance(axis_name, (set, frozenset)):
         raise TypeError(f"axis_name={axis_name!r} must be a tuple or a str. Got {axis_name}")

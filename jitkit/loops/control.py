@@ -154,7 +154,7 @@ def _scan(writer: Writer, op: Op) -> None:
 
 
 def _row(place: Place, k: str) -> Place:
-    """Return element k of an array along its first axis."""
+    """Return the place of element k, along the first axis, of the array at a place."""
     size = 1
     for each in place.shape[1:]:
         size *= each

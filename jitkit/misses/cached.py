@@ -64,7 +64,7 @@ def define_once(function: str) -> str:
 
 
 def _is_alike(one: Any, other: Any) -> bool:
-    """Return whether two functions have the same code and defaults, and close over nothing."""
+    """Return whether two functions have the same code, defaults and globals, and close over nothing."""
     body = body_of(one)
     return body is not None and body == body_of(other) and one.__globals__ is other.__globals__
 

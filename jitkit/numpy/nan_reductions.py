@@ -70,7 +70,7 @@ def nanmax(
 
 
 def _checked_dtype(name: str, dtype: Any) -> Any:
-    """Return the canonical form of the argument `dtype` of the function `name`; None stays None."""
+    """Return the canonical form of the argument `dtype` of the function `name`, or None for None."""
     return None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, name)
 
 

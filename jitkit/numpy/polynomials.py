@@ -225,8 +225,8 @@ def _without_small(x: Any, tolerance: Any) -> Any:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """Return an array without the zeros at its front ("f") and back ("b"), along `axis` or all axes. Cannot be traced.
-    Raise ValueError for an axis given twice.
+    """Return an array without the zeros at its front ("f") and back ("b"), along `axis` or all axes. The function
+    cannot be traced. Raise ValueError for an axis given twice.
     """
     filt = ensure_arraylike("trim_zeros", filt)
     concrete_or_error(lambda x: x, value_if_known(filt), "Error arose in the `filt` argument of trim_zeros()")

@@ -81,13 +81,13 @@ def refuse_out(name: str, out: Any) -> None:
 
 
 def upcast_f16(dtype: Any) -> np.dtype[Any]:
-    """Return float32 for floats of 16 bits, and other dtypes themselves."""
+    """Return float32 for floats of 16 bits, and other dtypes unchanged."""
     known = np.dtype(dtype)
     return np.dtype("float32") if known in _FLOATS_OF_16_BITS else known
 
 
 def promote_integer_dtype(dtype: Any) -> Any:
-    """Return the dtype to sum in: the default int (or unsigned int) for narrower ones and bool, other dtypes themselves."""
+    """Return the dtype to sum in: the default int (or unsigned int) for narrower ones and bool, other dtypes unchanged."""
     if dtype == np.bool_:
         return dtypes.default_int_dtype()
     if dtypes.issubdtype(dtype, np.integer):

@@ -115,7 +115,7 @@ def var(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """Return the sum over `axis` of the squared distances from the mean, divided by n - ddof; nan if that is not
+    """Return the sum over `axis` of the squared distances from the mean, divided by n - ddof; nan if n - ddof is not
     positive. `correction` is another name of `ddof` (raise ValueError for both), and `mean` is the mean, if it is
     known. Raise ValueError for a real `dtype` of complex numbers.
     """

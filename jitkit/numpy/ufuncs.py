@@ -305,7 +305,7 @@ def reciprocal(x: Any, /) -> Any:
 
 @inlined
 def real(val: Any, /) -> Any:
-    """Return the real part; a real array itself."""
+    """Return the real part; a real array is returned unchanged."""
     val = ensure_arraylike("real", val)
     return lax.real(val) if dtypes.issubdtype(val.dtype, np.complexfloating) else val
 
@@ -319,13 +319,13 @@ def imag(val: Any, /) -> Any:
 
 @inlined
 def conjugate(x: Any, /) -> Any:
-    """Return the complex conjugate; a real array itself."""
+    """Return the complex conjugate; a real array is returned unchanged."""
     x = ensure_arraylike("conjugate", x)
     return lax.conj(x) if dtypes.issubdtype(x.dtype, np.complexfloating) else x
 
 
 def conj(x: Any, /) -> Any:
-    """Return the complex conjugate; a real array itself."""
+    """Return the complex conjugate; a real array is returned unchanged."""
     return conjugate(x)
 
 

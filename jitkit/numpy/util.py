@@ -94,8 +94,8 @@ def as_array(x: Any) -> Any:
 
 
 def given_array(x: Any) -> Any:
-    """Return the array from the `__jax_array__` of `x`, or `x` itself without one. A jitted function, which takes
-    arrays only, needs this before it is called.
+    """Return the array that `x.__jax_array__()` gives, or `x` if it has no such method. Apply this to the arguments of
+    a jitted function, which takes arrays only.
     """
     if isinstance(x, Operators) or type(x) in core.aval_of_type:
         return x

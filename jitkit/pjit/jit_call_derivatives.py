@@ -49,7 +49,9 @@ def _jvp(
 
 @remembered
 def _of_no_line(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> LinearizedJaxpr:
-    """Return a library function's jaxpr, linearised without source lines, since all its calls share this."""
+    """Return a library function's jaxpr, linearised without source lines, since all calls of the function share the
+    result.
+    """
     with source_info.nowhere():
         return linearize_jaxpr(jaxpr, nonzero)
 

@@ -38,8 +38,8 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    """Return a function that maps `fun` over an axis with one element. JAX runs each element on another device; here is
-    one device.
+    """Return a function that maps `fun` over an axis with one element. JAX runs each element on another device; jitkit
+    runs on one device.
 
     Arguments at `static_broadcasted_argnums` stay Python values. `devices`, `backend` and `donate_argnums` are not
     used.
@@ -90,8 +90,8 @@ def shard_map(
     axis_names: Collection[Hashable] = frozenset(),
     check_vma: bool = True,
 ) -> Callable[..., Any]:
-    """Return a function that runs `f` on each device of a mesh, with that device's part of the arguments. Here is one
-    device, which gets the whole arguments; each axis of the mesh has one element.
+    """Return a function that runs `f` on each device of a mesh, with that device's part of the arguments. In jitkit
+    there is one device, which gets the whole arguments; each axis of the mesh has one element.
 
     Without a function, return a decorator. On one device the specs, `axis_names` and `check_vma` do not matter.
 

@@ -1,4 +1,4 @@
-"""Makes classes that are registered as pytrees with JAX only nodes of our trees, too.
+"""Makes instances of classes that only JAX's registry of pytrees has nodes of our trees, too.
 
 A dataclass of a program written for JAX, or an equinox module, is in JAX's registry alone. If JAX is imported,
 `tree_util.registry` looks up each class that it does not know there.

@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write(
             "500"
-        )  # where memory runs out, the kernel ends this rather than the grader, and a check (1000) rather than this
+        )  # if memory runs out, the kernel kills checks (1000) first, then this process, then the grader
     if jailed:
         load_libraries()
         close_system(os.path.dirname(os.__file__))

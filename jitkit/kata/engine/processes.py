@@ -252,7 +252,7 @@ class Nursery(Spare):
 
     @property
     def for_reference(self) -> Spare:
-        """This nursery: its copies compute the reference's results, too."""
+        """The `Spare` for the reference's results: this nursery itself."""
         return self
 
     def take(self, uses_xla: bool) -> Process:
@@ -323,12 +323,12 @@ class Forks(Spare):
 
     @property
     def for_reference(self) -> Spare:
-        """This object: its processes compute the reference's results, too."""
+        """The `Spare` for the reference's results: this object itself."""
         return self
 
     @property
     def unprepared(self) -> Forks:
-        """Another `Forks`, whose processes prepare for nothing."""
+        """A second `Forks`, whose processes are not prepared for a request."""
         if not self.others:
             self.others.append(Forks())
         return self.others[0]

@@ -2,7 +2,8 @@
 
 There are four steps: a question, the concept, their own bug, a skeleton. The third looks at the results of their
 functions. If a plausible wrong answer (`mutants`) computes the same in every check, or in the first that fails, the
-learner gets its hint; otherwise the hint of one that ends in the same way in every check, if there is one.
+learner gets its hint. Otherwise the learner gets the hint of a wrong answer that ends in the same way in every check,
+if there is one.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def behaves_like(checker: Checker, lab: Lab, exercise: Exercise, report: Report)
     """Return a mutant that behaves as the learner's function (None if none does), and whether that is certain.
 
     It is certain if all results are equal, or if the first failing check has the same wrong result; in the second case
-    the learner's function may have another bug, too. Otherwise a mutant counts that ends in the same way in each check.
+    the learner's function may have another bug, too. Otherwise take a mutant that ends in the same way in each check.
     Unless all results are equal, the learner's functions must fail a check that is against the mutant's misconception.
     """
     path = lab.folder / "mutants.py"

@@ -55,7 +55,7 @@ def svd(
     """Write the singular values, U, V^H and `info` of matrices; return their names. `parts` are the types of the first
     three.
 
-    They are found by "QR", by rotations ("Jacobi"), or by "polar" decomposition; by default by QR if there are more
+    `way` names the method: "QR", "Jacobi" (rotations) or "polar" (decomposition). The default is QR if there are more
     than `_LARGEST_FOR_JACOBI` rows or columns, otherwise by rotations.
     """
     [aval], [s, u, vt] = ctx.avals_in, parts

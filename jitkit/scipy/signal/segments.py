@@ -94,7 +94,7 @@ def _padded(mode: str, **options: Any) -> Callable[[Any, int], Any]:
 
 
 def _odd(x: Any, n: int) -> Any:
-    """Return a signal, extended by n samples on either side: by itself, turned by half a turn around its ends. Raise
+    """Return a signal, extended by n samples on either side: by itself, rotated by 180 degrees around each end. Raise
     ValueError if it is too short.
     """
     if n < 1:

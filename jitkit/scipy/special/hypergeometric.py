@@ -1,9 +1,9 @@
 """Computes the hypergeometric functions 1F1 and 2F1 of real numbers, and their derivatives in the parameters, too.
 
 Both are power series, whose terms are added until one no longer counts, or for 250 terms. 1F1 has an asymptotic series
-for large |x|. Of 2F1, a series that ends is summed to its end; near x = 1 the series is of 1 - x (AMS55, 15.3.10 to
-15.3.12), as in Cephes. Pearson, Olver and Porter, "Numerical methods for the computation of the confluent and Gauss
-hypergeometric functions" (2014), arXiv 1407.7786.
+for large |x|. If the series of 2F1 is finite, all its terms are summed; near x = 1 it is a series in 1 - x (AMS55,
+15.3.10 to 15.3.12), as in Cephes. Pearson, Olver and Porter, "Numerical methods for the computation of the confluent
+and Gauss hypergeometric functions" (2014), arXiv 1407.7786.
 
 JAX: jax/_src/scipy/special.py:hyp2f1
 """

@@ -57,7 +57,7 @@ def logsf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def _of_gamma(name: str, *args: Any) -> tuple[Any, Any]:
-    """Return the shape of the equal gamma distribution, and x in its scale, at least 0."""
+    """Return the shape of the gamma distribution that equals this one, and x at location 0 and scale 1, at least 0."""
     x, df, loc, scale = promoted(name, *args)
     two = constant(scale, 2)
     shape = lax.div(df, two)

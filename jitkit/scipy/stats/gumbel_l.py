@@ -17,7 +17,7 @@ from ..special import xlog1py, xlogy
 
 
 def _standard(name: str, x: Any, loc: Any, scale: Any) -> tuple[Any, Any, Any]:
-    """Return whether the scale is positive, x at location 0 and scale 1, and the scale."""
+    """Return whether the scale is positive, (x - loc) / scale, and the scale."""
     x, loc, scale = promoted(f"gumbel_l.{name}", x, loc, scale)
     is_defined = lax.gt(scale, constant(scale, 0))
     return is_defined, lax.div(lax.sub(x, loc), scale), scale

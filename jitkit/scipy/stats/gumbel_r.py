@@ -65,6 +65,6 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def _below(name: str, x: Any, loc: Any, scale: Any) -> tuple[Any, Any, Any]:
-    """Return whether the scale is positive, how far x is below the location, in scales, and 1 in the dtype of x."""
+    """Return whether the scale is positive, (loc - x) / scale, and 1 in the dtype of x."""
     x, loc, scale = promoted(f"gumbel_r.{name}", x, loc, scale)
     return lax.gt(scale, constant(scale, 0)), lax.div(lax.sub(loc, x), scale), constant(x, 1)
