@@ -90,8 +90,8 @@ def looked_at_in_trouble(jk, rng):
     "01.1",
     "The current trace decides, and not the trace that an operand belongs to.",
     against=[
-        "the operands say which trace it is",
-        "the trace that is current when the module is loaded",
+        "the operands say which trace is the current one",
+        "the trace is the one that was current when the module was loaded",
         "all threads have one trace",
     ],
 )
@@ -355,7 +355,7 @@ def no_bound(jk, rng):
 @check(
     "01.3",
     "The function finds the bound itself, and asks neither JAX nor numpy.",
-    against=["JAX may do it"],
+    against=["JAX may be asked"],
     fixed="nobody is asked",
 )
 def without_jax(jk, rng):

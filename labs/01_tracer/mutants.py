@@ -13,7 +13,7 @@ edit(
 )
 edit(
     "01.1",
-    "the operands say which trace it is",
+    "the operands say which trace is the current one",
     "Where do you get the trace from: the thread, or an operand?",
     "trace = config.local.state.trace",
     "trace = next((x._trace for x in args if hasattr(x, '_trace')), config.local.state.trace)",
@@ -326,7 +326,9 @@ edit(
 
 
 @mutant(
-    "01.3", "JAX may do it", "If JAX did it, what would be left of the exercise? The lattice is in `upper_bounds(x64)`."
+    "01.3",
+    "JAX may be asked",
+    "If JAX did it, what would be left of the exercise? The lattice is in `upper_bounds(x64)`.",
 )
 def asks_jax(x64, *nodes):
     from jax._src import dtypes
@@ -651,8 +653,8 @@ def checks_before(self, *args, **params):
 
 @mutant(
     "01.1",
-    "the trace that is current when the module is loaded",
-    "Which trace is current: when it is bound, or when it was made?",
+    "the trace is the one that was current when the module was loaded",
+    "Which trace gets the operation: the one that is current when `bind` is called, or when the module was loaded?",
 )
 def by_operand(self, *args, **params):
     trace = next(

@@ -163,7 +163,7 @@ def closed_over_arrays(jk, rng):
 @check(
     "02.2",
     "An array that is only returned is a constant, too.",
-    against=["constants are what equations read", "a tracer is a tracer of this trace"],
+    against=["constants are what equations read", "every returned tracer belongs to this trace"],
 )
 def returned_arrays(jk, rng):
     table, x = vector(rng), vector(rng)
@@ -251,8 +251,8 @@ def effects_of_a_program(jk, rng):
     against=[
         "a function is traced on example values",
         "print runs at every call",
-        "a function is tried first",
-        "a function is traced once for its types",
+        "the function may be called once before it is traced",
+        "a function's program can be kept for its types",
     ],
 )
 def runs_once(jk, rng):
@@ -281,7 +281,10 @@ def runs_once(jk, rng):
 @check(
     "02.3",
     "The parent of the new trace is the current one, and names of scopes begin anew in it; afterwards all is as before.",
-    against=["an inner function's names are those around it", "the outermost trace is the one to go back to"],
+    against=[
+        "the scopes around the call name the inner function's equations, too",
+        "the outermost trace is the one to go back to",
+    ],
 )
 def inside_and_afterwards(jk, rng):
     trace_to_jaxpr, aval = jk.interpreters.partial_eval.trace_to_jaxpr, jk.core.get_aval(1.0)
@@ -334,7 +337,7 @@ def after_an_error(jk, rng):
 @check(
     "02.3",
     "What the function raises passes through, whatever it is.",
-    against=["errors of tracing are TypeErrors", "an error may say where it was"],
+    against=["errors of tracing are TypeErrors", "an error of the function may be changed"],
 )
 def errors_pass_through(jk, rng):
     kinds = [ZeroDivisionError, LookupError, NotImplementedError, KeyError, OSError, RuntimeError, AssertionError]
@@ -428,7 +431,11 @@ def looking_for_leaks(jk, rng):
 @check(
     "02.4",
     "Running the jaxpr gives what the function gives.",
-    against=["operand order does not matter", "one result needs no list", "literals are the last operands"],
+    against=[
+        "operand order does not matter",
+        "a single result is returned without a list",
+        "literals are the last operands",
+    ],
 )
 def computes(jk, rng):
     x, y = rng.normal(size=(2, 3)).astype("float32")
@@ -439,7 +446,7 @@ def computes(jk, rng):
 @check(
     "02.4",
     "Under a trace, running a jaxpr records it, equation by equation.",
-    against=["jaxprs hold values", "only what is returned is run"],
+    against=["the values can always be converted to numpy", "only what is returned is run"],
 )
 def under_a_trace(jk, rng):
     x = vector(rng)
@@ -818,7 +825,7 @@ def inner_programs(jk, rng):
         "`outputs` can be iterated over many times",
         "a list is as good as a set",
         "only what an equation reads is live",
-        "the set of outputs may grow",
+        "the caller's set of outputs may be changed",
     ],
 )
 def all_that_lives(jk, rng):

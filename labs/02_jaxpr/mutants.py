@@ -220,8 +220,8 @@ edit(
 )
 edit(
     "02.4",
-    "jaxprs hold values",
-    "What is a value while another function is being traced?",
+    "the values can always be converted to numpy",
+    "If `eval_jaxpr` runs while another function is traced, what are the values?",
     "return [read(atom) for atom in jaxpr.outvars]",
     "return [__import__('numpy').asarray(read(atom)) for atom in jaxpr.outvars]",
 )
@@ -941,7 +941,7 @@ edit(
 
 edit(
     "02.3",
-    "an inner function's names are those around it",
+    "the scopes around the call name the inner function's equations, too",
     "Two `named_scope`s stand around the call. What is the name of the equation within?",
     "with core.set_current_trace(trace), empty_name_stack():",
     "with core.set_current_trace(trace):",
@@ -959,7 +959,7 @@ edit(
 
 edit(
     "02.3",
-    "a function is tried first",
+    "the function may be called once before it is traced",
     "How often does the function run, and what does it print?",
     "            outs = fun(*[trace.new_arg(aval) for aval in avals])",
     "            tracers = [trace.new_arg(aval) for aval in avals]\n            fun(*tracers)\n"
@@ -978,7 +978,7 @@ edit(
 
 edit(
     "02.4",
-    "one result needs no list",
+    "a single result is returned without a list",
     "A jaxpr with one output: what is `eval_jaxpr(...)[0]`?",
     "    return [read(atom) for atom in jaxpr.outvars]",
     "    outs = [read(atom) for atom in jaxpr.outvars]\n    return outs[0] if len(outs) == 1 else outs",
@@ -1081,7 +1081,7 @@ def in_the_order_of_readers(self, outs, debug_info):
 
 @mutant(
     "02.2",
-    "a tracer is a tracer of this trace",
+    "every returned tracer belongs to this trace",
     "An inner function returns a value of the outer one. Whose is its atom?",
 )
 def all_tracers_are_mine(self, outs, debug_info):
@@ -1115,7 +1115,9 @@ def errors_only(fun, avals, debug_info):
 
 
 @mutant(
-    "02.3", "a function is traced once for its types", "A global has changed since. What must the second program be?"
+    "02.3",
+    "a function's program can be kept for its types",
+    "The function reads a global, which has changed since. Must the second program be the same?",
 )
 def once_for_its_types(fun, avals, debug_info):
     from jitkit.interpreters.partial_eval import DynamicJaxprTrace
@@ -1138,7 +1140,9 @@ def once_for_its_types(fun, avals, debug_info):
     return jaxpr
 
 
-@mutant("02.3", "an error may say where it was", "Is the error that the caller catches the one that was raised?")
+@mutant(
+    "02.3", "an error of the function may be changed", "Is the error that the caller catches the one that was raised?"
+)
 def says_where_it_was(fun, avals, debug_info):
     from jitkit.interpreters.partial_eval import DynamicJaxprTrace
 
@@ -1261,7 +1265,7 @@ def needs_something(eqns, outputs):
     return kept[::-1], live
 
 
-@mutant("02.6", "the set of outputs may grow", "Whose set is `outputs`, after the call?")
+@mutant("02.6", "the caller's set of outputs may be changed", "Whose set is `outputs`, after the call?")
 def fills_the_outputs(eqns, outputs):
     live, kept = outputs if isinstance(outputs, set) else set(outputs), []
     for eqn in reversed(eqns):

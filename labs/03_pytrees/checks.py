@@ -134,7 +134,7 @@ def forgotten_keys(jk, rng):
 @check(
     "03.1",
     "A dict with the key 1 and one with the key True are told apart, though 1 == True.",
-    against=["equal keys are the same keys", "the first key has the type of all"],
+    against=["equal keys are the same keys", "all keys have the type of the first"],
 )
 def keys_of_two_types(jk, rng):
     n = int(rng.integers(2, 99))
@@ -156,8 +156,8 @@ class Alone:
     "03.1",
     "Keys that cannot be sorted are an error that says so.",
     against=[
-        "any error will do",
-        "only a TypeError stops a sort",
+        "any error about the keys will do",
+        "sorting can only fail with a TypeError",
         "keys of different types can be sorted type by type",
     ],
     fixed="an error of one kind",
@@ -254,7 +254,7 @@ def derived_classes(jk, rng):
     against=[
         "a named tuple always has the node type of named tuples",
         "a class that was looked up counts as registered",
-        "a class with a node type is registered",
+        "a class that has a node type counts as registered",
     ],
 )
 def registered_named_tuples(jk, rng):
@@ -308,7 +308,7 @@ def make_box_class(jk, kind="a box"):
 @check(
     "03.2",
     "A registered class is taken apart by its own functions, and made again by them.",
-    against=["a class derived from a node is a node", "derived classes are registered with it"],
+    against=["a class derived from a node is a node", "with a class, its derived classes are registered, too"],
 )
 def registered_class(jk, rng):
     cls, node_type = make_box_class(jk)
@@ -461,7 +461,7 @@ def equal_structures(jk, rng):
     against=[
         "`is_leaf` is asked about the root only",
         "`is_leaf` is asked about leaves only",
-        "the whole tree is not asked about",
+        "`is_leaf` need not be asked about the whole tree",
         "`is_leaf` need not be asked about leaves",
     ],
 )
@@ -535,7 +535,7 @@ def wrong_number(jk, rng):
 @check(
     "03.4",
     "Leaves may come from a generator.",
-    against=["leaves have a length", "the leaves come in a list", "a generator can be read twice"],
+    against=["`leaves` has a length", "the leaves come in a list", "a generator can be read twice"],
 )
 def leaves_from_a_generator(jk, rng):
     structure = jk.tree_util.tree_structure({"a": 0, "b": (0, 0)})
@@ -571,7 +571,7 @@ def arguments_tree(jk, *args, **kwargs):
 @check(
     "03.5",
     "The new function takes leaves, and returns a list of leaves.",
-    against=["a result is a leaf", "a None in a result is a leaf", "one result needs no list"],
+    against=["a result is a leaf", "a None in a result is a leaf", "a result of one leaf needs no list"],
 )
 def leaves_to_leaves(jk, rng):
     _, in_tree = arguments_tree(jk, {"x": 0, "y": 0}, [0])
@@ -715,7 +715,7 @@ def nothing_to_lead_to(jk, rng):
         "`stops` need not be asked about the whole tree",
         "`stops` returns True or False",
         "`is_leaf` need not be asked about leaves",
-        "below the root nobody asks",
+        "`stops` is only asked about the root",
     ],
 )
 def stopping_by_path(jk, rng):
@@ -736,7 +736,9 @@ def stopping_by_path(jk, rng):
 # --- What learners wrote ------------------------------------------------------------------------------------------
 
 
-@check("03.1", "Keys are sorted as they are, and not as they are written.", against=["keys can be sorted as texts"])
+@check(
+    "03.1", "Keys are sorted by value, and not as texts: 2 comes before 10.", against=["keys can be sorted as texts"]
+)
 def numbers_as_keys(jk, rng):
     keys = [int(n) for n in rng.permutation([2, 10, 9, 100, *rng.choice(range(101, 2000), 2, replace=False)])]
     return repr(jk.tree_util.tree_structure(dict.fromkeys(keys, 0))), jk.tree_util.tree_leaves({k: k for k in keys})

@@ -32,7 +32,7 @@ edit(
 
 @mutant(
     "03.1",
-    "any error will do",
+    "any error about the keys will do",
     "What does `sorted` say of keys that cannot be compared? Would a user know that it is about a dict?",
     target="dict_keys",
 )
@@ -329,7 +329,7 @@ def does_not_count(self, leaves):
 
 edit(
     "03.4",
-    "leaves have a length",
+    "`leaves` has a length",
     "What is the length of a generator?",
     "values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)",
     "values = leaves",
@@ -1012,7 +1012,7 @@ edit(
 
 
 edit(
-    "03.1", "only a TypeError stops a sort", "A class of keys raises an error of its own in `__lt__`. What does a user see?",
+    "03.1", "sorting can only fail with a TypeError", "A class of keys raises an error of its own in `__lt__`. What does a user see?",
     "except Exception as error", "except TypeError as error", target="dict_keys",
 )  # fmt: skip
 edit(
@@ -1020,7 +1020,7 @@ edit(
     "tuple(sorted(order))", "tuple(sorted(order, key=lambda key: (type(key).__name__, key)))", target="dict_keys",
 )  # fmt: skip
 edit(
-    "03.1", "the first key has the type of all", "`{1: x, 2: y}` and `{1: x, 2.0: y}`: are these the same keys?",
+    "03.1", "all keys have the type of the first", "`{1: x, 2: y}` and `{1: x, 2.0: y}`: are these the same keys?",
     "tuple(map(type, keys))", "tuple([type(keys[0])] * len(keys) if keys else ())", target="dict_keys",
 )  # fmt: skip
 edit(
@@ -1035,7 +1035,8 @@ edit(
     target="DataclassNode.flatten",
 )  # fmt: skip
 edit(
-    "03.2", "a class derived from a named tuple is a leaf", "`class Moved(Point)` has the fields of Point. Is it one of named tuples?",
+    "03.2", "a class derived from a named tuple is a leaf", "`class Moved(Point)` has the fields of "
+    "Point. Is it a class of named tuples, too?",
     "is_namedtuple(cls)", "is_namedtuple(cls) and cls.__bases__ == (tuple,)", target="find_node_type",
 )  # fmt: skip
 edit(
@@ -1044,7 +1045,7 @@ edit(
     "return NamedTupleNode(cls)", "return registered.setdefault(cls, NamedTupleNode(cls))", target="find_node_type",
 )  # fmt: skip
 edit(
-    "03.2", "a class with a node type is registered", "A named tuple has a NodeType by itself. May a user register it?",
+    "03.2", "a class that has a node type counts as registered", "A named tuple has a NodeType by itself. May a user register it?",
     "if cls in registered:", "if cls in registered or node_types[cls] is not None:", target="register",
 )  # fmt: skip
 edit(
@@ -1059,7 +1060,7 @@ edit(
 
 @mutant(
     "03.2",
-    "derived classes are registered with it",
+    "with a class, its derived classes are registered, too",
     "`class Big(Box)` has more attributes. Who can make one?",
     target="register",
 )
@@ -1089,7 +1090,10 @@ def appends_each_object_once(leaves, tree):
 
 
 @mutant(
-    "03.3", "the whole tree is not asked about", "What if `is_leaf` is true of the whole tree?", target="flatten_until"
+    "03.3",
+    "`is_leaf` need not be asked about the whole tree",
+    "What if `is_leaf` is true of the whole tree?",
+    target="flatten_until",
 )
 def asks_about_children(is_leaf, leaves, tree):
     node_type = node_types[type(tree)]
@@ -1173,7 +1177,8 @@ edit(
     "tree_flatten(fun(*args, **kwargs))", "tree_flatten(fun(*args, **kwargs), lambda x: x is None)",
 )  # fmt: skip
 edit(
-    "03.5", "one result needs no list", "What does a caller do with what you return, if it is an array?",
+    "03.5", "a result of one leaf needs no list", "The function returned one array. What should yours "
+    "return: the array, or a list of one leaf?",
     "return results", "return results[0] if len(results) == 1 else results",
 )  # fmt: skip
 edit(
@@ -1205,7 +1210,7 @@ edit(
     "stopped = stops is not None and node_types[type(tree)] is not None and is_stopped_by(stops(path, tree))",
 )  # fmt: skip
 edit(
-    "03.6", "below the root nobody asks", "A user stops at `['a'][1]`. Does your function ask there?",
+    "03.6", "`stops` is only asked about the root", "A user stops at `['a'][1]`. Does your function ask there?",
     "(*path, key), child, stops)", "(*path, key), child, None)",
 )  # fmt: skip
 edit(

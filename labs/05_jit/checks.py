@@ -278,7 +278,11 @@ def no_hash(jk, rng):
 @check(
     "05.2",
     "A wrapper, a method and a partial function are functions of their own, and each keeps its trace.",
-    against=["a wrapped function is the one inside", "a method is its function", "a partial function is its function"],
+    against=[
+        "a wrapper shares the cache of the function that it wraps",
+        "a bound method shares the cache of its function",
+        "a partial function shares the cache of the function inside",
+    ],
 )
 def functions_of_functions(jk, rng):
     cache_of, a, b = module(jk, "pjit.compilation_cache").cache_of, *rng.normal(size=2).tolist()
@@ -570,7 +574,7 @@ def hits(jk, rng):
 @check(
     "05.3",
     "When an entry is dropped, its record is dropped, too.",
-    against=["records may stay when their entries go", "records go in their own order"],
+    against=["records may stay when their entries go", "records are dropped in an order of their own"],
 )
 def records(jk, rng):
     entries, keys = Entries(jk), [int(k) for k in rng.permutation(6)]
@@ -760,7 +764,7 @@ def result_trees(jk, rng):
     return jk.jit(lambda pair: {"difference": pair[0] - pair[1], "pair": pair})((x, x[0]))
 
 
-@check("05.4", "What was traced before is only compiled.", against=["to compile is to trace"])
+@check("05.4", "What was traced before is only compiled.", against=["compiling counts as tracing"])
 def traced_before(jk, rng):
     x = floats(rng, 3)
     f = jk.jit(lambda x: x + x)
@@ -772,7 +776,7 @@ def traced_before(jk, rng):
     "05.4",
     "A program is found by its jaxpr, by what is donated, and by where it runs.",
     fixed="kinds of things, which are the same for every call",
-    against=["nothing is donated", "what was traced before is not donated"],
+    against=["nothing is donated", "after `f.trace(x)`, x is not donated"],
 )
 def places_of_executables(jk, rng):
     f = jk.jit(lambda x: x * 2, donate_argnums=0)
@@ -804,7 +808,7 @@ def failed_compilations(jk, rng):
 @check(
     "05.4",
     "With the option `debug_key_reuse`, the entry checks the random keys at each run.",
-    against=["random keys are always checked", "what was traced before is not checked"],
+    against=["random keys are always checked", "after `f.trace(key)`, random keys are not checked"],
 )
 def key_reuse(jk, rng):
     n = int(rng.integers(9))
@@ -898,7 +902,7 @@ def one_difference(jk, rng):
     return stories(jk, jk.jit(lambda x: x), *named(rng, (x, x), (x[1:].astype("int32"), x)))
 
 
-@check("05.5", "A Python number has another type than numpy's.", against=["only shape and dtype differ"])
+@check("05.5", "A Python number has another type than numpy's.", against=["types can differ only in shape and dtype"])
 def weak_types(jk, rng):
     x = floats(rng, 2)
     return stories(jk, jk.jit(lambda x: x), *named(rng, (1.0, np.float32(1), x), (np.float32(1), 1.0, x)))
@@ -1051,7 +1055,7 @@ def one_equation(jk, rng):
 @check(
     "05.6",
     "All calls of a signature have one jaxpr, and are remembered under their `trace_key`.",
-    against=["each call is worked out anew", "a nested call is remembered under its types"],
+    against=["each nested call has to be prepared anew", "a nested call is remembered under its types"],
 )
 def one_jaxpr(jk, rng):
     log = []
@@ -1073,7 +1077,7 @@ def one_jaxpr(jk, rng):
 @check(
     "05.6",
     "What the function closed over of the outer trace comes first among the operands.",
-    against=["a closed-over tracer is a constant", "a function that closed over a tracer closed over tracers only"],
+    against=["a closed-over tracer is a constant", "of the closed-over values, only the tracers become inputs"],
 )
 def closed_over_tracers(jk, rng):
     table = floats(rng, 3)
@@ -1217,7 +1221,7 @@ def single_result(jk, rng):
     "Several results come in their tree, each with its type.",
     against=[
         "results are a list",
-        "all results are alike",
+        "all results have the same type",
         "all results have the aval of the first",
         "a tuple of one result is that result",
         "a program takes all leaves",
@@ -1233,7 +1237,7 @@ def tree_of_results(jk, rng):
 @check(
     "05.7",
     "A result can be passed to the next call: it has the key of its type.",
-    against=["a key is found when it is asked for", "all results have the key of the first"],
+    against=["a result needs no key until it is asked for", "all results have the key of the first"],
     fixed="kinds of things, which are the same for every call",
 )
 def results_go_on(jk, rng):
@@ -1277,7 +1281,7 @@ def made_once(jk, rng):
     "A call with leaves on the host, with constants, or with arguments that nobody reads takes the longer way.",
     against=[
         "a program takes exactly the leaves",
-        "as many arguments as leaves are the same arguments",
+        "if the counts are equal, the arguments are the leaves",
         "every leaf has a buffer",
         "a call with one leaf passes one buffer",
     ],
@@ -1306,7 +1310,7 @@ class OfPaper:
     "The shortest way is open only where the leaves' buffers, in order, are all that the program takes.",
     against=[
         "a program takes exactly the leaves",
-        "as many arguments as leaves are the same arguments",
+        "if the counts are equal, the arguments are the leaves",
         "every leaf has a buffer",
     ],
 )

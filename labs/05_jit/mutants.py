@@ -215,7 +215,7 @@ edit(
     "Entry(executable, traced.out_tree, keys)", "Entry(executable, tree.children()[0], keys)", target="Jitted.make_entry",
 )  # fmt: skip
 edit(
-    "05.4", "to compile is to trace", "Does `traced` say whether it was traced now? Whom should you tell?",
+    "05.4", "compiling counts as tracing", "Does `traced` say whether it was traced now? Whom should you tell?",
     "names, was_traced, was_compiled)", "names, True, was_compiled)", target="Jitted.make_entry",
 )  # fmt: skip
 
@@ -239,7 +239,7 @@ def tells_all_parts(leaves):
 
 
 edit(
-    "05.5", "only shape and dtype differ", "When are two types the same: when shape and dtype are?",
+    "05.5", "types can differ only in shape and dtype", "When are two types the same: when shape and dtype are?",
     "if old is not new:", "if (old.shape, old.dtype) != (new.shape, new.dtype):", target="changed_leaves",
 )  # fmt: skip
 edit(
@@ -291,7 +291,7 @@ def writes_the_body(self, leaves):
 
 
 edit(
-    "05.6", "each call is worked out anew", "What does `find_nested` find when the same function is called again?",
+    "05.6", "each nested call has to be prepared anew", "What does `find_nested` find when the same function is called again?",
     "self.table.remember_nested(self.trace_key(arguments, tree, avals), call)", "pass", target="Jitted.nested_call",
 )  # fmt: skip
 edit(
@@ -325,7 +325,7 @@ edit(
 )
 edit(
     "05.7",
-    "all results are alike",
+    "all results have the same type",
     "Has the second result the type of the first?",
     "arrays(run(leaves), avals, keys)",
     "(Array(b, avals[0], keys[0]) for b in run(leaves))",
@@ -333,7 +333,7 @@ edit(
 )
 edit(
     "05.7",
-    "a key is found when it is asked for",
+    "a result needs no key until it is asked for",
     "Who looks for the key of this result when it is an argument of the next call?",
     "avals, keys = executable.out_avals, executable.out_keys",
     "avals, keys = executable.out_avals, [None] * len(executable.out_avals)",
@@ -349,7 +349,7 @@ edit(
 )
 edit(
     "05.7",
-    "as many arguments as leaves are the same arguments",
+    "if the counts are equal, the arguments are the leaves",
     "Two leaves come in, and two arguments are taken: a constant and one of the leaves. Are they the same two?",
     "        and not executable.consts\n        and executable.kept == list(range(len(leaf_keys)))\n",
     "        and len(executable.consts) + len(executable.kept) == len(leaf_keys)\n",
@@ -952,7 +952,7 @@ edit(
 
 edit(
     "05.6",
-    "a function that closed over a tracer closed over tracers only",
+    "of the closed-over values, only the tracers become inputs",
     "x and an array a are closed over: what are the first inputs?",
     "self.outer, jaxpr = jaxpr.consts, convert_constvars_jaxpr(jaxpr)",
     "self.outer, jaxpr = [c for c in jaxpr.consts if isinstance(c, Tracer)], convert_constvars_jaxpr(jaxpr)",
@@ -1180,7 +1180,7 @@ def believes_only_what_is_written_needs_the_lock(fun):
 
 @mutant(
     "05.2",
-    "a wrapped function is the one inside",
+    "a wrapper shares the cache of the function that it wraps",
     "Does a wrapper do what the function inside does?",
     target="cache_of",
 )
@@ -1198,7 +1198,7 @@ def believes_a_wrapped_function_is_the_one_inside(fun):
 
 @mutant(
     "05.2",
-    "a method is its function",
+    "a bound method shares the cache of its function",
     "Two methods of one function, of two objects: do they compute the same?",
     target="cache_of",
 )
@@ -1216,7 +1216,7 @@ def believes_a_method_is_its_function(fun):
 
 @mutant(
     "05.2",
-    "a partial function is its function",
+    "a partial function shares the cache of the function inside",
     "A partial function has a function inside. What else has it?",
     target="cache_of",
 )
@@ -1232,7 +1232,12 @@ def believes_a_partial_function_is_its_function(fun):
             return FunctionCache()
 
 
-@mutant("05.3", "records go in their own order", "Which record belongs to the entry that goes?", target="Table.insert")
+@mutant(
+    "05.3",
+    "records are dropped in an order of their own",
+    "Which record belongs to the entry that goes?",
+    target="Table.insert",
+)
 def believes_records_go_in_their_own_order(self, key, entry, record):
     with self.lock:
         room = config.value("jit_cache_size")
@@ -1470,7 +1475,7 @@ def believes_records_stay_with_executables(self, key, entry, record):
 
 @mutant(
     "05.4",
-    "what was traced before is not checked",
+    "after `f.trace(key)`, random keys are not checked",
     "`f.trace(key)` was called before. Does the entry of f(key) look after the keys?",
     target="Jitted.make_entry",
 )
@@ -1492,7 +1497,7 @@ def believes_what_was_traced_before_is_not_checked(self, start, key, arguments, 
 
 @mutant(
     "05.4",
-    "what was traced before is not donated",
+    "after `f.trace(x)`, x is not donated",
     "`f.trace(x)` was called before. Is x donated in f(x)?",
     target="Jitted.make_entry",
 )

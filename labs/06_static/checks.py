@@ -56,7 +56,7 @@ def inferred(jk, function, nums, names):
 @check(
     "06.1",
     "A position gives the name of the parameter: the argument is static when it is passed by keyword, too.",
-    against=["keywords bypass `static_argnums`", "positions come in order"],
+    against=["keywords bypass `static_argnums`", "given positions have to be sorted"],
 )
 def names_from_positions(jk, rng):
     x, n = np.ones(2, "float32"), int(rng.integers(2, 99))
@@ -97,7 +97,7 @@ def both_given(jk, rng):
 @check(
     "06.1",
     "Positional-only parameters have no name to infer, and keyword-only ones no position.",
-    against=["each parameter has a position and a name", "a name that has a position is a name to pass"],
+    against=["each parameter has a position and a name", "every parameter with a position can be passed by name"],
 )
 def kinds_of_parameters(jk, rng):
     nums, names = some(rng, 4, 3), tuple("cdef"[i] for i in some(rng, 4, 3))
@@ -192,7 +192,7 @@ def keyword_only(jk, rng):
         "a position or a name that does not exist is ignored",
         "`*args` and `**options` do not take the names and positions that are left",
         "only parameters with positions have names",
-        "only static arguments have names",
+        "the errors are about static arguments only",
         "`options=1` cannot be passed to a function with `**options`",
     ],
 )
@@ -404,7 +404,7 @@ def equal_values(jk, rng):
     against=[
         "equal values are the same value",
         "types of the same name are the same",
-        "a value of a derived type is of the type",
+        "a value of a derived class has the same type",
     ],
 )
 def equal_of_other_types(jk, rng):
@@ -504,7 +504,7 @@ def called(jk, function, *args, static=(), **kwargs):
         "keywords are in the order of the call",
         "every leaf has the name of its argument",
         "each argument has at least one leaf",
-        "a path is keys in brackets",
+        "every path is written as keys in brackets",
     ],
 )
 def leaves_of_trees(jk, rng):

@@ -68,7 +68,7 @@ edit(
 )
 edit(
     "06.1",
-    "a name that has a position is a name to pass",
+    "every parameter with a position can be passed by name",
     "Can the parameter a of `def f(a, /, b)` be passed by its name?",
     "return tuple([i for i, name in both_ways.items() if names and name in names]), names or ()",
     "return tuple([i for i, p in enumerate(parameters) if p.kind in POSITIONAL and p.name in (names or ())]), "
@@ -804,7 +804,7 @@ edit(
 edit(
     "06.5",
     "a keyword's leaf is named by its key alone",
-    "Is the keyword a parameter of the function, or does `**options` collect it? How is its leaf called in each case?",
+    "Is the keyword a parameter of the function, or does `**options` collect it? What is its leaf called in each case?",
     "keyword_name(signature, which.key)",
     "which.key",
     target="argument_names",
@@ -823,7 +823,7 @@ edit(
 
 edit(
     "06.1",
-    "positions come in order",
+    "given positions have to be sorted",
     "`static_argnums=(2, 0)`: what does the text say of positions that are given?",
     "nums = tuple(n % count if n < 0 else n for n in nums)",
     "nums = tuple(sorted(n % count if n < 0 else n for n in nums))",
@@ -852,7 +852,7 @@ edit(
 
 edit(
     "06.2",
-    "only static arguments have names",
+    "the errors are about static arguments only",
     "`donate_argnames` is checked as well. Which option does the message name?",
     "in {what}. Function does not",
     "in static_argnames. Function does not",
@@ -894,7 +894,7 @@ edit(
 
 edit(
     "06.4",
-    "a value of a derived type is of the type",
+    "a value of a derived class has the same type",
     "`True == 1`, and `isinstance(True, int)`. Are they exactly of one type?",
     "type(self.value) is not type(other.value)",
     "not isinstance(self.value, type(other.value))",
@@ -1086,7 +1086,10 @@ def a_leaf_at_least(fun, arguments):
 
 
 @mutant(
-    "06.5", "a path is keys in brackets", "How does `keystr` print the field of a named tuple?", target="argument_names"
+    "06.5",
+    "every path is written as keys in brackets",
+    "How does `keystr` print the field of a named tuple?",
+    target="argument_names",
 )
 def keys_in_brackets(fun, arguments):
     signature = signature_of(fun)

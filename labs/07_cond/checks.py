@@ -152,7 +152,7 @@ def without_jit(jk, rng):
 @check(
     "07.2",
     "switch is one equation with a branch for each function.",
-    against=["a switch of two branches is a cond", "all branches have one name"],
+    against=["a switch of two branches is a cond", "all branches may have the same name in messages"],
 )
 def plain_switch(jk, rng):
     a = float(scalar(rng))
@@ -361,12 +361,12 @@ def known_index(jk, rng):
     "07.3",
     "Two arrays that happen to be equal are two constants; each branch gets both, and uses its own.",
     against=[
-        "what closes over nothing has no constants",
+        "a branch that closes over nothing gets no constants",
         "equal arrays are one constant",
         "operands come before constants",
         "when the branches are reversed, the index is, too",
         "constants are those of the first function",
-        "the tree is that of the last function",
+        "the result's tree is that of the last function",
     ],
 )
 def equal_constants(jk, rng):
@@ -552,7 +552,7 @@ def weakness(jk, rng):
     against=[
         "it is enough to compare two branches",
         "it is enough to compare each branch with the next one",
-        "all trees first, then all types",
+        "all trees are compared before any types",
         "the error is about the last branch that differs",
         "the second branch is the one to compare with",
         "the error is about the last branch that differs",
@@ -765,7 +765,7 @@ def programs_2(jk, rng):
     return random_programs(jk, rng, of_loops.unsettled("switch"), 8, types=True)
 
 
-@check("07.3", NEW, drawn=True, against=["two branches have all constants"])
+@check("07.3", NEW, drawn=True, against=["the constants are those of the first two branches"])
 def programs_3(jk, rng):
     return random_programs(jk, rng, of_arrays.plain("branches unary binary branches"), 5, graded=40, types=True)
 

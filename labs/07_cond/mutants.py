@@ -718,7 +718,7 @@ def with_where(index, branches, *operands, operand=NOT_GIVEN):
 
 @mutant(
     "07.3",
-    "what closes over nothing has no constants",
+    "a branch that closes over nothing gets no constants",
     "One branch closes over a table, the other over nothing. Which inputs have they?",
 )
 def own_consts(what, index, functions, operands):
@@ -781,7 +781,9 @@ def turns_both(what, index, functions, operands):
 
 
 @mutant(
-    "07.3", "two branches have all constants", "The third branch closes over something, too. Is it among the constants?"
+    "07.3",
+    "the constants are those of the first two branches",
+    "The third branch closes over something, too. Is it among the constants?",
 )
 def consts_in_pairs(what, index, functions, operands):
     args, in_tree = tree_flatten(operands)
@@ -845,7 +847,7 @@ def neighbours(what, names, bodies, traced):
 
 @mutant(
     "07.4",
-    "all trees first, then all types",
+    "all trees are compared before any types",
     "The second branch differs in type, the third in tree. About which is the error?",
 )
 def trees_first(what, names, bodies, traced):
@@ -1126,7 +1128,7 @@ edit(
 
 edit(
     "07.2",
-    "all branches have one name",
+    "all branches may have the same name in messages",
     "Which branch is the error about, if the third one differs?",
     'names = {f"branch {i}": branch for',
     'names = {f"branch {i + 1}": branch for',
@@ -1153,7 +1155,7 @@ edit(
 
 edit(
     "07.3",
-    "the tree is that of the last function",
+    "the result's tree is that of the last function",
     "Dicts of one structure: who says in which order the leaves come? And if the first one returns None?",
     "    avals = avals_of(args)\n",
     "    avals = [a.update(weak_type=False) for a in avals_of(args)]\n",

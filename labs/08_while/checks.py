@@ -70,7 +70,7 @@ def tree(jk, rng):
 @check(
     "08.1",
     "Python calls condition and body once, however many steps there will be.",
-    against=["the body's effects repeat"],
+    against=["Python calls the body for each step"],
     fixed="each of them once, whatever the numbers are",
 )
 def traced_once(jk, rng):
@@ -706,7 +706,7 @@ def names(jk, rng):
 @check(
     "08.1",
     "The carry is checked, too, when a part of it was promoted.",
-    against=["a carry that was promoted need not be checked", "it promotes until all parts agree"],
+    against=["a carry that was promoted need not be checked", "weak parts are promoted until all parts agree"],
     fixed="an error of fixed words",
 )
 def drift_beside_a_promotion(jk, rng):

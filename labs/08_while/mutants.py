@@ -22,7 +22,7 @@ edit(
 
 @mutant(
     "08.1",
-    "the body's effects repeat",
+    "Python calls the body for each step",
     "Python cannot know how many steps there will be. How often can it call the body?",
 )
 def unrolls_a_little(cond, body, init_val):
@@ -798,7 +798,7 @@ edit(
 
 @mutant(
     "08.1",
-    "it promotes until all parts agree",
+    "weak parts are promoted until all parts agree",
     "How often are weak leaves promoted? What happens to a part that would be a float only later?",
 )
 def believes_it_promotes_until_all_parts_agree(cond, body, init_val):

@@ -315,7 +315,7 @@ def weak_starts(jk, rng):
     against=[
         "the carry's type may drift",
         "the outputs must agree with the inputs, too",
-        "it promotes until all parts agree",
+        "weak parts are promoted until all parts agree",
     ],
 )
 def drift(jk, rng):
@@ -341,7 +341,7 @@ def drift(jk, rng):
 @check(
     "09.3",
     "The equation's parameters are the length, the direction, and the number of steps for each trip.",
-    against=["unroll is a truth value"],
+    against=["`unroll` is True or False"],
 )
 def parameters(jk, rng):
     n = int(rng.integers(3, 9))
@@ -488,7 +488,7 @@ def runs_in_reverse(jk, rng):
     "09.4",
     "With zero steps there is no loop: the carry comes back unchanged, and the outputs are empty. One step is a step.",
     against=[
-        "no steps are a loop of no trips",
+        "a loop of no trips can be written like any other",
         "one step needs no loop",
         "an output has the dtype of the elements",
         "a scan with an empty carry has no outputs",
@@ -718,7 +718,7 @@ def chains(jk, rng):
 @check(
     "09.6",
     "That holds for chains of any length, wherever they begin; and the caller's lists stay as they are.",
-    against=["three looks are enough", "the caller's list of used parts may be changed"],
+    against=["going over the parts three times is enough", "the caller's list of used parts may be changed"],
 )
 def longer_chains(jk, rng):
     n = int(rng.integers(6, 9))

@@ -147,7 +147,7 @@ edit(
 )
 edit(
     "09.3",
-    "unroll is a truth value",
+    "`unroll` is True or False",
     "How many steps at once does the equation say, for `unroll=True`?",
     "reverse, length, steps_at_once(unroll, length))",
     "reverse, length, unroll)",
@@ -226,7 +226,7 @@ edit(
 )
 edit(
     "09.4",
-    "no steps are a loop of no trips",
+    "a loop of no trips can be written like any other",
     "Which element would the body be traced for, in an array of none?",
     "    if not length:\n        return carry, ys\n",
     "",
@@ -811,7 +811,7 @@ def state_by_names(step, carry, xs, y_avals, length, reverse):
 edit(
     "09.5",
     "blocks are cut from the beginning",
-    "In reverse, which steps come first: those of the last elements. Which are left over?",
+    "In reverse, the steps of the last elements come first. Which elements are left over?",
     "first, last = (rest, length) if reverse else (0, length - rest)",
     "first, last = (0, length - rest)",
 )
@@ -1134,7 +1134,7 @@ def believes_only_what_can_be_an_index_is_a_number_of_steps(xs, length):
 
 @mutant(
     "09.3",
-    "it promotes until all parts agree",
+    "weak parts are promoted until all parts agree",
     "How often are weak leaves promoted? What happens to a part that would be a float only later?",
 )
 def believes_it_promotes_until_all_parts_agree(body, init, xs, length, reverse, unroll):
@@ -1267,7 +1267,7 @@ def believes_an_output_has_one_axis(step, carry, xs, y_avals, length, reverse, u
     return (carry, ys)
 
 
-@mutant("09.6", "three looks are enough", "How long may a chain of parts be?")
+@mutant("09.6", "going over the parts three times is enough", "How long may a chain of parts be?")
 def believes_three_looks_are_enough(jaxpr, num_consts, carry, ys):
     n = len(carry)
     needed = list(carry)

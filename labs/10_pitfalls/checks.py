@@ -193,7 +193,7 @@ def one_bad_try(jk, rng):
     "10.1",
     "The typical time is the median: for an even number of tries, the mean of the two in the middle.",
     tolerance=1e-6,
-    against=["the fastest try is typical", "the median is the middle one"],
+    against=["the fastest try is typical", "one of the times is always in the middle"],
 )
 def medians(jk, rng):
     tries = [int(n) for n in rng.permutation([4, 5])]
@@ -423,7 +423,7 @@ def nothing_added(jk, rng):
         "every call gets the length of the last row",
         "rows of one length are one row",
         "the caller's rows may grow",
-        "the caller's rows are mine",
+        "the caller's rows may be changed",
         "no row is longer than 1024",
     ],
     tolerance=1e-4,
@@ -456,7 +456,7 @@ def thousands(jk, rng):
         "padding to the longest row is enough",
         "the next multiple of 8 will do",
         "static is a cure-all",
-        "somebody else will jit it",
+        "the caller will jit the function",
         "each row may keep its own dtype",
     ],
     fixed="as many programs for any numbers",
@@ -570,7 +570,7 @@ def of_one_element(jk, rng):
 @check(
     "10.4",
     "One program, whatever the threshold and however many are chosen.",
-    against=["a mask is an index like any other", "somebody else will jit it"],
+    against=["a mask is an index like any other", "the caller will jit the function"],
     fixed="as many programs for any numbers",
 )
 def one_trace_for_all(jk, rng):
@@ -814,7 +814,7 @@ def the_first_observation(jk, rng):
 @check(
     "10.6",
     "`observed` is compiled, once for all observations, and gives the mean, the count and the distance.",
-    against=["somebody else will jit it"],
+    against=["the caller will jit the function"],
     tolerance=1e-5,
 )
 def one_observation(jk, rng):
@@ -890,7 +890,7 @@ def as_it_was(jk, x, rates, held):
 @check(
     "10.7",
     "With the first argument that you name kept constant, hardly anything is compiled after the first step.",
-    against=["what changes its value changes the key", "the first difference is the reason"],
+    against=["a new value of an argument is a new key", "the first difference is the reason"],
     fixed="as many programs for any numbers",
 )
 def every_step(jk, rng):
@@ -903,7 +903,7 @@ def every_step(jk, rng):
     "10.7",
     "With both kept constant, one program is left.",
     against=[
-        "what changes its value changes the key",
+        "a new value of an argument is a new key",
         "the first difference is the reason",
         "the input is always to blame",
     ],
@@ -919,7 +919,7 @@ def once(jk, rng):
     "10.7",
     "The result is complete: the last x, and each loss under its name. The caller's x is still there.",
     against=[
-        "a loss is that after the step",
+        "the loss is computed after the step",
         "the loss is that of the last step",
         "the caller does not use x any more",
         "loss 10 comes after loss 1",
@@ -939,7 +939,7 @@ def fitted(jk, rng):
         "1 and 1.0 are the same to jit",
         "the log can be passed to the step and returned",
         "each step may define its own function",
-        "somebody else will jit it",
+        "the caller will jit the function",
     ],
     fixed="as many programs for any numbers",
 )
@@ -952,7 +952,7 @@ def programs_of_fit(jk, rng):
 @check(
     "10.7",
     "`fit` does not wait for losses: nobody reads a number of one before it is over.",
-    against=["a float is as good", "waiting for each loss costs nothing"],
+    against=["a float is as good as an array", "waiting for each loss costs nothing"],
 )
 def reads_nothing(jk, rng):
     x = rng.normal(size=3).astype("float32")

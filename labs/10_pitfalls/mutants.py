@@ -461,7 +461,7 @@ edit(
 )
 edit(
     "10.3",
-    "somebody else will jit it",
+    "the caller will jit the function",
     "Who compiles your function? Without a decorator each of its operations is a program of its own.",
     "@jax.jit\n",
     "",
@@ -489,7 +489,7 @@ edit(
 
 edit(
     "10.7",
-    "what changes its value changes the key",
+    "a new value of an argument is a new key",
     "Are values in the key? Which line of the explanation comes in every step?",
     '"log", "rate"',
     '"rate", "x"',
@@ -513,7 +513,7 @@ edit(
 )
 edit(
     "10.7",
-    "a loss is that after the step",
+    "the loss is computed after the step",
     "Does the loss belong to the old x or to the new one?",
     "return x - rate * 2.0 * x, jnp.sum(x * x)",
     "x = x - rate * 2.0 * x\n        return x, jnp.sum(x * x)",
@@ -529,7 +529,7 @@ edit(
 )
 edit(
     "10.7",
-    "a float is as good",
+    "a float is as good as an array",
     "Who has to wait when you write `float(loss)`?",
     "    return x, log",
     "    return x, {name: float(loss) for name, loss in log.items()}",
@@ -665,14 +665,17 @@ def gradient_jitted_the_rest_in_numpy(gradient, x, rates):
     return jax.device_put(x)
 
 
-@mutant("10.4", "somebody else will jit it", "Which program does your function compile?", target="first_above")
+@mutant("10.4", "the caller will jit the function", "Which program does your function compile?", target="first_above")
 def chosen_by_numpy(x, threshold, size):
     chosen = np.asarray(x)[np.asarray(x) > threshold]
     return jnp.asarray(np.pad(chosen[:size], (0, max(0, size - len(chosen))))), jnp.int32(len(chosen))
 
 
 @mutant(
-    "10.6", "somebody else will jit it", "What does `observed` compile, when it is called by itself?", target="observed"
+    "10.6",
+    "the caller will jit the function",
+    "What does `observed` compile, when it is called by itself?",
+    target="observed",
 )
 def observed_by_numpy(mean, count, x):
     count = np.asarray(count) + np.int32(1)
@@ -680,7 +683,7 @@ def observed_by_numpy(mean, count, x):
     return mean, count, x - mean
 
 
-@mutant("10.7", "somebody else will jit it", "Which program does your function compile?", target="fit")
+@mutant("10.7", "the caller will jit the function", "Which program does your function compile?", target="fit")
 def fits_with_numpy(x, rates):
     log = {}
     for i, rate in enumerate(rates):
@@ -1196,7 +1199,7 @@ def first_is_a_try(function, *args, tries=9, clock=time.perf_counter):
     return times[0], statistics.median(times)
 
 
-@mutant("10.1", "the median is the middle one", "Of four times, which is the middle?")
+@mutant("10.1", "one of the times is always in the middle", "Of four times, which is the middle?")
 def upper_middle(function, *args, tries=9, clock=time.perf_counter):
     times = []
     for _ in range(1 + tries):
@@ -1614,7 +1617,7 @@ def believes_no_row_is_longer_than_1024(rows):
 
 @mutant(
     "10.3",
-    "the caller's rows are mine",
+    "the caller's rows may be changed",
     "Is your array another one than the caller's, if that is of float32 already?",
     target="variances",
 )

@@ -165,7 +165,9 @@ def shares_are_added(jk, rng):
     ]
 
 
-@check("11.1", "An operation may have any number of operands, and parameters.", against=["there are two operands"])
+@check(
+    "11.1", "An operation may have any number of operands, and parameters.", against=["there are always two operands"]
+)
 def shares_of_four(jk, rng):
     rules, rows = interpreters(jk).ad_rules, [row(rng) for _ in range(8)]
     primitive = type("P", (), {"bind": staticmethod(lambda *xs, times: (sum(xs) * times).sum())})
@@ -757,7 +759,7 @@ def several_cotangents(jk, rng):
         "the sum removes an axis of size 1",
         "the mean is as good as the sum",
         "a broadcast axis is longer than 1",
-        "as many elements are the same shape",
+        "shapes with as many elements are the same",
     ],
 )
 def sums_of_what_was_broadcast(jk, rng):
@@ -1327,7 +1329,7 @@ def integers_have_tangents_of_no_bytes(jk, rng):
 @check(
     "11.4",
     "An equation is transposed if at least one of its results has a cotangent.",
-    against=["an equation counts if all of its results do"],
+    against=["an equation is transposed only if all of its results have cotangents"],
 )
 def one_of_several_results(jk, rng):
     x = row(rng)

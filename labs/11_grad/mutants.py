@@ -1161,7 +1161,7 @@ edit(
 )
 edit(
     "11.4",
-    "an equation counts if all of its results do",
+    "an equation is transposed only if all of its results have cotangents",
     "A scan has a carry that nobody uses, and outputs that count. Is there something to do?",
     "        given = cts if",
     "        if any(type(ct) is Zero for ct in cts):\n            continue\n        given = cts if",
@@ -1349,7 +1349,7 @@ edit(
 
 edit(
     "11.1",
-    "there are two operands",
+    "there are always two operands",
     "How many operands has `select_n`?",
     "zip(shares, tangents, strict=True)",
     "zip(shares[:2], tangents[:2], strict=True)",
@@ -1421,7 +1421,7 @@ edit(
 
 edit(
     "11.4",
-    "as many elements are the same shape",
+    "shapes with as many elements are the same",
     "Arrays of shape (0, 3) and of shape (0, 1) have as many elements. Are the shapes equal?",
     "if aval.shape == shape:",
     "if len(aval.shape) == len(shape) and aval.size == np.size(ct):",

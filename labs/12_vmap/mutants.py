@@ -219,7 +219,7 @@ edit(
 edit(
     "12.3",
     "the batch axis is the first one",
-    "Only axes behind the batch axis, or only some before it, are reduced. Where is it now?",
+    "Only axes after the batch axis, or only some before it, are reduced. Where is it now?",
     "kept = dim - sum(reduced < dim for reduced in axes)",
     "kept = 0",
     target="reduction_batcher",

@@ -295,7 +295,7 @@ def values(jk, rng):
         "a scan is not a loop",
         "one line of Python is one kernel",
         "jit makes it one kernel",
-        "unrolled twice is unrolled",
+        "a loop that is partly unrolled is not a loop any more",
         "one product of matrices is one kernel",
     ],
     fixed="as many kernels for any numbers",

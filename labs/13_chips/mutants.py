@@ -456,7 +456,9 @@ def jitted(x, coefficients):
     return jax.jit(lambda: lax.fori_loop(0, coefficients.shape[0], step, jnp.zeros_like(x)))()
 
 
-@mutant("13.3", "unrolled twice is unrolled", "Is there a loop left, with sixteen coefficients?")
+@mutant(
+    "13.3", "a loop that is partly unrolled is not a loop any more", "Is there a loop left, with sixteen coefficients?"
+)
 def unrolled_twice(x, coefficients):
     def step(i, y):
         return y * x + coefficients[i]

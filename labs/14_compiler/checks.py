@@ -380,7 +380,7 @@ def not_in_rows(jk, rng):
 @check(
     "14.3",
     "The loop's pragma says that the order of the sum is free, and the accumulator has the right type.",
-    against=["a compiler sees that by itself", "every accumulator is a float"],
+    against=["the compiler sees by itself that the order of a sum is free", "every accumulator is a float"],
 )
 def told(jk, rng):
     write, x = module(jk, "loops.source").write, floats(rng, *rng.integers(2, 5, size=2).tolist())
@@ -495,7 +495,11 @@ def in_loops(jk, rng):
     return [whole(first + n, last + n, [(3 + n, 8 + n)]) for first, last in asked], whole(n, n + 1, [])
 
 
-@check("14.4", "Loops in loops: the life ends with the outermost one that it enters.", against=["one loop is enough"])
+@check(
+    "14.4",
+    "Loops in loops: the life ends with the outermost one that it enters.",
+    against=["a life is extended only to the end of the innermost loop"],
+)
 def nested_loops(jk, rng):
     whole, n = module(jk, "loops.plan").whole_regions, int(rng.integers(1, 20))
     regions = [(2 + n, 20 + n), (5 + n, 9 + n), (6 + n, 7 + n), (12 + n, 15 + n)]

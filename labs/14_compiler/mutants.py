@@ -175,7 +175,7 @@ def no_others(self, place, index):
 
 
 edit(
-    "14.2", "a stored element has to be read from memory", "The variable is still there. How many elements are read in vain?",
+    "14.2", "a stored element has to be read from memory", "The element is still in its variable. Need the loop read it from memory?",
     "if index == where and not is_after:\n            return name", "if index == where and not is_after:\n"
     "            return None",
 )  # fmt: skip
@@ -313,7 +313,7 @@ edit(
     "self.counted += 1", "pass", target="Nest.fold",
 )  # fmt: skip
 edit(
-    "14.3", "a compiler sees that by itself", "Sums of floats depend on their order. May a compiler change it "
+    "14.3", "the compiler sees by itself that the order of a sum is free", "Sums of floats depend on their order. May a compiler change it "
     "if nobody says so?",
     "self.loop.folds.append((kind, accumulator, ctype))", "pass", target="Nest.fold",
 )  # fmt: skip
@@ -518,7 +518,7 @@ def all_of_the_loop(first, last, regions):
 
 @mutant(
     "14.4",
-    "one loop is enough",
+    "a life is extended only to the end of the innermost loop",
     "The loop stands in another loop, which began before it. What happens in that one's next turn?",
     target="whole_regions",
 )
