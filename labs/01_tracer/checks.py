@@ -52,7 +52,9 @@ def without_a_trace(jk, rng):
 
 
 @check(
-    "01.1", "Under a trace, the trace receives it, and its answer is the result.", against=["parameters are operands"]
+    "01.1",
+    "Under a trace, the trace receives the operation, and what it returns is the result.",
+    against=["parameters are operands"],
 )
 def under_a_trace(jk, rng):
     scale_p = jk.core.Primitive("scale")
@@ -215,7 +217,10 @@ def weakness(jk, rng):
     return of_two, [of_three(triple) for triple in triples]
 
 
-@check("01.2", "Not every operation wants one dtype; each says which dtypes it takes, and what comes out.")
+@check(
+    "01.2",
+    "Some operations take operands of different dtypes; each says which dtypes it takes, and which one its result has.",
+)
 def rules_of_its_own(jk, rng):
     rules = jk.lax.elementwise_rules
     x, y = aval(jk, (int(rng.integers(2, 9)),), "float32"), aval(jk, (), "int32")
@@ -285,7 +290,7 @@ def meet(jk, *types, x64=False):
 
 @check(
     "01.3",
-    "It does not matter on which side an operand stands.",
+    "The order of the types does not matter.",
     against=["the dtype comes from the left operand", "any node above all of them is the lowest such node"],
 )
 def both_sides(jk, rng):
@@ -316,7 +321,11 @@ def a_third_type(jk, rng):
     return [meet(jk, *pairs[i]) for i in rng.permutation(4)], meet(jk, int, "uint8", "int16", float)
 
 
-@check("01.3", "It is the lowest of the types above all.", against=["any type above all will do"])
+@check(
+    "01.3",
+    "The result is the lowest of the types that are above all operands' types.",
+    against=["any type above all will do"],
+)
 def the_lowest(jk, rng):
     types = [str(t) for t in rng.permutation(["bool", "uint8", "int32", "float32"])]
     return [meet(jk, *types[:n]) for n in (1, 2, 3, 4)]
@@ -438,7 +447,7 @@ def lists(jk, rng):
 
 @check(
     "01.4",
-    "What the function raises is raised, with the frames of this library taken out of its traceback.",
+    "An error of the function passes through, without this library's frames in its traceback.",
     against=["an error needs no filtering"],
 )
 def errors_of_the_function(jk, rng):
@@ -536,7 +545,7 @@ def equal_arrays(jk, rng):
 
 @check(
     "01.5",
-    "For an inner function, a tracer of the outer one is a constant of its own program.",
+    "In the program of an inner function, a tracer of the outer function is a constant.",
     against=["an outer tracer has its variable already", "the tracers of an outer trace are dead"],
 )
 def outer_tracers(jk, rng):
@@ -624,7 +633,7 @@ def ranges(jk, rng):
 
 @check(
     "01.6",
-    "A value that must be known is taken if it is known, and refused if it is traced.",
+    "`concrete_or_error` accepts a known value, and refuses a traced one.",
     against=["a tracer can be forced", "with a context, any number is an index"],
 )
 def must_be_known(jk, rng):

@@ -44,12 +44,12 @@ def own_variables(jk, rng):
     return program, len(set(bound))
 
 
-@check("02.1", "An operation that is done twice is two equations.", against=["equal operations are one equation"])
+@check("02.1", "An operation that is done twice becomes two equations.", against=["equal operations are one equation"])
 def the_same_twice(jk, rng):
     return jk.make_jaxpr(lambda x: jk.numpy.sin(x) + jk.numpy.sin(x))(vector(rng))
 
 
-@check("02.1", "A result has the type that was passed, whatever the types of the operands.")
+@check("02.1", "A result has the type that `emit` was passed, whatever the types of the operands are.")
 def types_of_results_of(jk, rng):
     x = rng.normal(size=(int(rng.integers(2, 9)), 3)).astype("float32")
     return jk.make_jaxpr(lambda x: (x > 0, x.astype("int32"), x.sum(axis=0), x.argmax()))(x)
@@ -788,7 +788,7 @@ def prints(jk, rng):
 
 @check(
     "02.6",
-    "One live result keeps an equation of several.",
+    "One live result is enough to keep an equation with several results.",
     against=["an equation is needed only if all of its results are"],
 )
 def one_of_two_results(jk, rng):
@@ -798,7 +798,7 @@ def one_of_two_results(jk, rng):
 
 @check(
     "02.6",
-    "An inner program loses what nobody needs, too; also one that has an effect.",
+    "Dead equations are removed from inner programs, too, also from one that has an effect.",
     against=[
         "an equation is kept whole or dropped",
         "an equation with an effect is kept whole",

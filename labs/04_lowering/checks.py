@@ -967,7 +967,8 @@ def compiled_by_loops(jk, rng):
 
 @check(
     "04.7",
-    "It is lowered for the platform of its placement; the devices themselves are passed only if the program is committed to them.",
+    "A program is lowered for the platform of its placement; the devices themselves are passed only if "
+    "the program is committed to them.",
     against=[
         "every program is bound to its devices",
         "every program is for the CPU",

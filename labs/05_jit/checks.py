@@ -198,7 +198,7 @@ def calls_without_leaves(jk, rng):
 
 @check(
     "05.1",
-    "Where a leaf is belongs to the key of a call, and not to that of a trace.",
+    "The place of a leaf belongs to the key of a call, and not to the key of a trace.",
     against=["the key of an array is its type"],
 )
 def where_leaves_are(jk, rng):
@@ -237,7 +237,7 @@ def two_jits(jk, rng):
 
 @check(
     "05.2",
-    "Two functions are two functions, though their source is the same.",
+    "Two functions have two caches, though their source is the same.",
     against=["functions of one source are one function"],
 )
 def two_functions(jk, rng):
@@ -560,7 +560,11 @@ def bounded(jk, rng):
     return kept, entries.keys(), list(entries.table.records.values())
 
 
-@check("05.3", "A hit makes an entry the latest.", against=["the entry that was inserted first goes first"])
+@check(
+    "05.3",
+    "A touch makes an entry the most recently used one.",
+    against=["the entry that was inserted first goes first"],
+)
 def hits(jk, rng):
     entries, keys = Entries(jk), [int(k) for k in rng.permutation(6)]
     with limited(jk, 4):
@@ -637,7 +641,7 @@ def crowded(jk, rng):
 
 @check(
     "05.3",
-    "An executable that no entry runs any more is dropped, as soon as there are more than room.",
+    "An executable that no entry runs any more is dropped as soon as there are more executables than room.",
     against=[
         "an executable is freed by itself",
         "there may be as many executables as entries",
@@ -758,7 +762,11 @@ def arguments_on_the_host(jk, rng):
     return run(jk, f, (x, 2, jk.device_put(y)), (y, 3, jk.device_put(x)))
 
 
-@check("05.4", "The result has its own tree.", against=["the result has the tree of the arguments"])
+@check(
+    "05.4",
+    "The result has the tree that the function returns, and not that of the arguments.",
+    against=["the result has the tree of the arguments"],
+)
 def result_trees(jk, rng):
     x = floats(rng, 3)
     return jk.jit(lambda pair: {"difference": pair[0] - pair[1], "pair": pair})((x, x[0]))
@@ -1307,7 +1315,7 @@ class OfPaper:
 
 @check(
     "05.7",
-    "The shortest way is open only where the leaves' buffers, in order, are all that the program takes.",
+    "`takes_buffers_as_they_are` is true only if the leaves' buffers, in order, are all that the program takes.",
     against=[
         "a program takes exactly the leaves",
         "if the counts are equal, the arguments are the leaves",
@@ -1352,7 +1360,7 @@ def jit_by(jk, key, fun):
 
 @check(
     "05.8",
-    "With a good key it computes what the function computes.",
+    "With a good key, the jitted function computes what the function computes.",
     against=["one program is enough for all calls", "the key is computed from what was passed"],
     tolerance=1e-6,
 )
@@ -1363,7 +1371,7 @@ def good_key(jk, rng):
 
 @check(
     "05.8",
-    "It is compiled once for each key.",
+    "The function is compiled once for each key.",
     against=["the function is traced at each call, to be sure", "one program is enough for all calls"],
 )
 def compiled_for_each_key(jk, rng):

@@ -107,7 +107,7 @@ def kinds_of_parameters(jk, rng):
 
 @check(
     "06.1",
-    "Nobody else is asked: numbers and names are worked out here.",
+    "The function works out numbers and names itself, without asking JAX.",
     against=["JAX may be asked"],
     fixed="nobody is asked",
 )
@@ -166,7 +166,7 @@ def positions_out_of_range(jk, rng):
 
 @check(
     "06.2",
-    "The first and the last position are right, from either end.",
+    "The first and the last position are accepted, counted from either end.",
     against=["the last position equals the number of parameters"],
 )
 def first_and_last(jk, rng):

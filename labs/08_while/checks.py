@@ -385,7 +385,7 @@ def read_by_the_condition(jk, rng):
 
 @check(
     "08.4",
-    "Parts that change places do change.",
+    "Parts that change places do change, so they stay in the carry.",
     against=["a part that no equation computes stays the same", "any forwarded input is unchanged"],
 )
 def change_places(jk, rng):
@@ -594,7 +594,7 @@ def effects(jk, rng):
 
 @check(
     "08.6",
-    "With known bounds it is a scan with that number of steps.",
+    "With known bounds, `fori_loop` is a scan with that number of steps.",
     against=[
         "fori_loop is always a while loop",
         "a loop counts from 0",
@@ -615,7 +615,7 @@ def known_bounds(jk, rng):
 
 @check(
     "08.6",
-    "With a bound that is data it is a while loop, of index, bound and value.",
+    "With a traced bound, `fori_loop` is a while loop, whose carry is the index, the bound and the value.",
     against=["the trip count must be known", "the upper bound is included", "1 added to a weak index makes it strong"],
 )
 def traced_bounds(jk, rng):
@@ -667,7 +667,7 @@ def dtypes(jk, rng):
 
 @check(
     "08.6",
-    "Unrolling is for bounds that are known; 0 is all steps, as in `scan`.",
+    "`unroll` needs known bounds; 0 means all steps, as in `scan`.",
     against=["any loop can be unrolled", "`unroll=0` is the same as no `unroll`"],
 )
 def unrolling(jk, rng):
@@ -681,7 +681,7 @@ def unrolling(jk, rng):
 
 @check(
     "08.6",
-    "An error about the carry speaks of the user's function and its parameters.",
+    "An error about the carry names the user's function and its parameters.",
     against=["an error may name the parameters of my own step"],
     fixed="an error of fixed words",
 )

@@ -686,7 +686,11 @@ def count_by_while_a_class_that_is_called(lower, upper, body_fun, init_val):
 # --- What learners wrote ------------------------------------------------------------------------------------------
 
 
-@mutant("08.1", "a carry that was promoted need not be checked", "One part was promoted. What of the others?")
+@mutant(
+    "08.1",
+    "a carry that was promoted need not be checked",
+    "One part was promoted. Can another part still come out with the wrong type?",
+)
 def checks_only_what_is_unchanged(cond, body, init_val):
     init, carry_tree = tree_flatten(init_val)
     in_tree = treedef_tuple((carry_tree,))

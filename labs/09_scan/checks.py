@@ -657,7 +657,7 @@ def needed(jk, step, carry, xs, *used):
 
 @check(
     "09.6",
-    "A part of the carry that nobody needs is not needed.",
+    "A part of the carry that no output and no needed part reads is not needed.",
     against=[
         "everything is needed",
         "a part is needed if the step reads it, whatever for",

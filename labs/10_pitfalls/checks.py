@@ -421,7 +421,7 @@ def nothing_added(jk, rng):
     "Rows of many lengths have their variances, each its own; and the caller's rows are as they were.",
     against=[
         "every call gets the length of the last row",
-        "rows of one length are one row",
+        "only one of several rows of the same length counts",
         "the caller's rows may grow",
         "the caller's rows may be changed",
         "no row is longer than 1024",

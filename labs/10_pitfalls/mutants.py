@@ -1420,7 +1420,7 @@ def believes_half_of_the_digits_will_do_for_a_rate(gradient, x, rates):
 
 @mutant(
     "10.3",
-    "rows of one length are one row",
+    "only one of several rows of the same length counts",
     "Two rows have three numbers each. How many variances come back?",
     target="variances",
 )

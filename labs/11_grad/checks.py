@@ -83,7 +83,7 @@ def from_the_result(jk, rng):
 
 @check(
     "11.1",
-    "The tangent of a maximum is that of the element which is the maximum.",
+    "The tangent of a maximum is the tangent of the maximal element.",
     against=[
         "the tangent of a maximum is the largest tangent",
         "infinities are never equal",
@@ -124,7 +124,7 @@ def of_one_maximum(jk, rng):
 
 @check(
     "11.1",
-    "Where several elements are the maximum, it is the mean of their tangents.",
+    "Where several elements are the maximum, the tangent is the mean of their tangents.",
     against=[
         "the tangents of all maxima are added",
         "of several equal maxima, only the first one counts",
@@ -443,7 +443,11 @@ def only_what_is_linear(jk, rng):
     return count(program, "sin", "cos"), count(program, "mul"), count(other, "iota"), count(other)
 
 
-@check("11.3", "Operations that touch a tangent are in it, and are not computed now.", against=["a tangent is a value"])
+@check(
+    "11.3",
+    "Operations that touch a tangent are in the linear program, and are not computed now.",
+    against=["a tangent is a value"],
+)
 def linear_equations_stay(jk, rng):
     x, times = row(rng), int(rng.integers(1, 6))
 
@@ -545,7 +549,7 @@ def both_end(jk, rng):
 
 @check(
     "11.3",
-    "The trace that was current before is the parent of both.",
+    "The trace that was current before is the parent of both traces.",
     against=["there is only one trace at a time"],
     fixed="one trace, or another",
 )
@@ -826,7 +830,7 @@ def weakly_typed(jk, rng):
 
 @check(
     "11.5",
-    "It is computed anew in each call: other arguments have another gradient.",
+    "The gradient is computed anew in each call: other arguments have another gradient.",
     against=["gradients can be kept under the first argument"],
 )
 def called_again(jk, rng):
@@ -875,7 +879,7 @@ def numbers_of_arguments(jk, rng):
 
 @check(
     "11.5",
-    "The value comes with it, from the same run of the function.",
+    "`value_and_grad` also returns the value, from the same run of the function.",
     against=["the value is computed again", "grad returns the value as well"],
 )
 def the_value(jk, rng):
@@ -999,7 +1003,7 @@ def scan_gradient(jk, f, *arguments, argnums=0):
 
 @check(
     "11.6",
-    "The last step is transposed first: the other loop runs in the other direction.",
+    "The last step is transposed first: the new loop runs in the other direction.",
     against=[
         "the loop of cotangents runs in the same direction",
         "the loop of cotangents always has `reverse=True`",
@@ -1197,7 +1201,7 @@ def cube_root(jk, rng):
 
 @check(
     "11.7",
-    "It takes as many steps of the given rule as `steps` says, even if the result is still far from the root.",
+    "`cube_root` takes as many steps of the given rule as `steps` says, even if the result is still far from the root.",
     against=[
         "the divisor of Newton's method needs an added 1e-6",
         "twenty steps are always enough",
@@ -1218,7 +1222,7 @@ def far_from_the_root(jk, rng):
 
 @check(
     "11.7",
-    "Its program is as long for 5 steps as for 50, and so is that of its gradient.",
+    "The program of the cube root is as long for 5 steps as for 50, and so is that of its gradient.",
     against=["the compiler will not mind"],
     fixed="as long for any number",
 )

@@ -289,7 +289,7 @@ def values(jk, rng):
 
 @check(
     "13.3",
-    "Compiled, it is one kernel, and no loop.",
+    "Compiled, the polynomial is one kernel, without a loop.",
     against=[
         "a `lax` loop is unrolled by the compiler",
         "a scan is not a loop",
@@ -307,8 +307,8 @@ def one_kernel(jk, rng):
 
 @check(
     "13.3",
-    "Compiled for other chips, as far as their compilers are installed, it has no loop, and a GPU needs one kernel, which moves no more "
-    "than twice the least.",
+    "Compiled for other chips, as far as their compilers are installed, the polynomial has no loop, and a "
+    "GPU needs one kernel, which moves at most twice the least number of bytes.",
     against=["a `lax` loop is unrolled by the compiler", "a scan is not a loop", "one line of Python is one kernel"],
     fixed="as many kernels for any numbers",
 )
@@ -367,7 +367,7 @@ def sums(jk, rng):
 
 @check(
     "13.4",
-    "It stays finite when the rate is small.",
+    "`decayed` stays finite when the rate is small.",
     against=["what is right on paper is right in float32"],
     tolerance=1e-4,
 )
@@ -378,7 +378,7 @@ def small_rate(jk, rng):
 
 @check(
     "13.4",
-    "Compiled, neither has a loop.",
+    "Neither function has a loop when it is compiled.",
     against=["a `lax` loop is unrolled by the compiler", "a scan is not a loop"],
     fixed="there is no loop, whatever the numbers are",
 )
@@ -392,7 +392,7 @@ def no_loops(jk, rng):
 
 @check(
     "13.4",
-    "Neither has a loop when it is compiled for other chips, as far as their compilers are installed.",
+    "Neither function has a loop when it is compiled for other chips, as far as their compilers are installed.",
     against=["a `lax` loop is unrolled by the compiler", "a scan is not a loop"],
     fixed="there is no loop, whatever the numbers are",
 )

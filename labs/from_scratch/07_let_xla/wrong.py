@@ -4,7 +4,7 @@ from jitkit.kata.ladder.wrong import edit
 
 edit(
     "numpy computes, in the place of XLA",
-    "The result is right. Who computed it?",
+    "The result is right. Was it computed by XLA, or operation by operation?",
     "impl[jit_p] = lambda *args, jaxpr, name: jaxpr.run(args)",
     "impl[jit_p] = lambda *args, jaxpr, name: as_function(jaxpr)(*args)",
 )

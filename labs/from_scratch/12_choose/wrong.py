@@ -46,7 +46,7 @@ edit(
 )
 edit(
     "the first branch decides what all return",
-    "The second branch returns something else. Who checks that?",
+    "The second branch returns another type than the first. Who checks that?",
     '        must_agree("branch outputs",',
     '        0 and must_agree("branch outputs",',
 )

@@ -163,7 +163,7 @@ batchers[cond_p] = batch_cond
 )
 edit(
     "missing axes are None",
-    "Two arguments, and a tuple of one axis. What is the other argument's?",
+    "Two arguments, and `in_axes` is a tuple of one axis. Which axis has the other argument?",
     """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
 # =>   in (d,) }
 """,

@@ -16,7 +16,7 @@ edit(
 )
 edit(
     "XLA runs it after all",
-    "The result is right. Who computed it?",
+    "The result is right. Which program computed it: XLA's, or your own?",
     "        if type(jaxpr) is not Own:\n",
     "        if False:\n",
 )

@@ -161,7 +161,7 @@ core.optimise = optimise""",
 )
 edit(
     "numbers are computed with more digits",
-    "2**24 + 1 has how many digits in float32?",
+    "How many digits of 2**24 + 1 does a float32 hold?",
     "            return impl[primitive](*args, **params)\n        if not more",
     """            if primitive.name in ("add", "sub") and aval.dtype == F32:
                 one, other = [getattr(x, "exact", np.asarray(x).item()) for x in args]
