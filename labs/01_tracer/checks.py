@@ -156,7 +156,7 @@ def aval(jk, shape, dtype="float32", weak=False):
     return jk.core.ShapedArray(tuple(map(int, shape)), dtype, weak)
 
 
-@check("01.2", "Of operands of one type, the result has that type.")
+@check("01.2", "If all operands have one type, the result has that type, too.")
 def one_type(jk, rng):
     x = aval(jk, rng.integers(2, 9, size=3))
     return jk.lax.add_p.abstract_eval(x, x), jk.lax.mul_p.abstract_eval(aval(jk, ()), aval(jk, ()))

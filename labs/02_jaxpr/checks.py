@@ -403,7 +403,7 @@ def refused_results(jk, rng):
 
 @check(
     "02.3",
-    "A function in a function: the inner program is a parameter of the outer one.",
+    "A jitted function that is called in a traced one is one equation, with the inner program as a parameter.",
     against=["there is one trace at a time"],
 )
 def nested(jk, rng):
@@ -1047,7 +1047,7 @@ def programs_7(jk, rng):
 
 @check(
     "02.5",
-    "The laws alone, on random places, new ones at each save.",
+    "Each law alone gives the right messages for random places, new ones at each save.",
     drawn=True,
     against=[
         "a variable is bound twice only if its two places are neighbours",

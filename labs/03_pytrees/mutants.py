@@ -1053,7 +1053,8 @@ edit(
     "if cls in registered:", "if any(known.__qualname__ == cls.__qualname__ for known in registered):", target="register",
 )  # fmt: skip
 edit(
-    "03.2", "the same registration twice does no harm", "The same class, with the same functions, once more: what does JAX say?",
+    "03.2", "the same registration twice does no harm", "A class is registered twice, with the same "
+    "functions. Is that an error, according to the docstring?",
     "if cls in registered:", "if registered.get(cls, node_type) is not node_type:", target="register",
 )  # fmt: skip
 

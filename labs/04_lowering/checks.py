@@ -799,7 +799,7 @@ def tokens_of_two_effects(jk, rng):
 
 @check(
     "04.6",
-    "The lines of a function are named within it: XLA writes the name of each call before them.",
+    "The lines of a function have only the scopes inside of it in their names: XLA puts the name of each call in front.",
     against=[
         "a function belongs to the scope that called it first",
         "a function's lines are named after the caller's scopes",
@@ -1007,7 +1007,7 @@ NEW = "Random programs, new ones at each save."
 
 @check(
     "04.1",
-    "The functions alone, on random constants, whose texts are read as MLIR reads them; new ones at each save.",
+    "Each function alone writes random constants, new ones at each save, and the texts are read back as MLIR reads them.",
     drawn=True,
     against=["all nans are alike", "the parts of a complex number have six digits"],
 )

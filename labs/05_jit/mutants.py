@@ -179,14 +179,14 @@ edit(
 )  # fmt: skip
 edit(
     "05.3", "a key that failed once counts as failed for ever", "The call failed before, and now "
-    "there is an entry. How often is its key counted?",
+    "there is an entry. Should its key still be in `failed`?",
     "self.failed.pop(key, None)", "pass", target="Table.insert",
 )  # fmt: skip
 
 edit(
     "05.3",
     "a crowded table stays crowded",
-    "Somebody raises `jit_cache_size`. When is it decided anew?",
+    "Somebody raises `jit_cache_size`. When must `crowded` be decided again?",
     "self.crowded = len(self.entries)",
     "self.crowded |= len(self.entries)",
     target="Table.insert",
@@ -1279,7 +1279,7 @@ def believes_the_first_record_of_a_key_stays(self, key, entry, record):
 @mutant(
     "05.3",
     "after a success, no key has failed",
-    "One key was inserted. Which key has not failed, then?",
+    "One key was inserted. Which keys have to be taken out of `failed`?",
     target="Table.insert",
 )
 def believes_one_success_forgets_all_failures(self, key, entry, record):

@@ -925,7 +925,7 @@ def believes_an_operation_is_what_reads(cond, body):
 @mutant(
     "08.4",
     "every part that occurs in the condition is needed",
-    "The condition computes something, and does not return it. Does it need what it computed that from?",
+    "The condition computes something, and does not return it. Are the parts needed from which that was computed?",
 )
 def believes_what_occurs_is_read(cond, body):
     nc, nb = (len(cond.consts), len(body.consts))

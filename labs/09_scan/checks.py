@@ -661,7 +661,7 @@ def needed(jk, step, carry, xs, *used):
     against=[
         "everything is needed",
         "a part is needed if the step reads it, whatever for",
-        "outputs make no part needed",
+        "a part that only outputs read is not needed",
         "all outputs are used",
         "if one part is needed, all are",
         "an output needs the whole carry",

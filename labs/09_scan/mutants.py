@@ -899,7 +899,7 @@ def only_reads(jaxpr, num_consts, carry, ys):
         needed = reads
 
 
-@mutant("09.6", "outputs make no part needed", "An output of each step is used. What does it read?")
+@mutant("09.6", "a part that only outputs read is not needed", "An output of each step is used. What does it read?")
 def no_outputs(jaxpr, num_consts, carry, ys):
     while True:
         used = dce_jaxpr(jaxpr, carry + [False] * len(ys))[1]

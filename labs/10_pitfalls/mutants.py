@@ -554,7 +554,7 @@ def fit_with_log_inside(x, rates):
     return x, log
 
 
-@mutant("10.7", "each step may define its own function", "How many functions are there that are jitted?", target="fit")
+@mutant("10.7", "each step may define its own function", "How many different functions does `fit` jit?", target="fit")
 def fit_with_lambda(x, rates):
     log = {}
     for i, rate in enumerate(rates):

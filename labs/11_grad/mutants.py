@@ -249,8 +249,8 @@ def writes_all(self, primitive, args, params):
 
 @mutant(
     "11.3",
-    "a tangent is a value",
-    "Which value has a tangent, while the function is linearised?",
+    "tangents already have values",
+    "While the function is linearised, is any tangent known?",
     target="PartialTrace.process_primitive",
 )
 def computes_all(self, primitive, args, params):
@@ -1716,7 +1716,7 @@ def believes_after_an_operand_without_a_share_there_is_none(primitive, shares, p
 @mutant(
     "11.2",
     "a rule always returns an array",
-    "How much does sign(x) change? Does that cost an array?",
+    "`sign(x)` does not change when x changes a little. Does its tangent need an array?",
     target="DualTrace.process_primitive",
 )
 def believes_what_a_rule_returns_is_an_array(self, primitive, args, params):

@@ -198,7 +198,7 @@ by_partials(P.pow, lambda x, y, out, t: t * y * numpy.exp((y - 1) * numpy.log(x)
 )
 edit(
     "ties are counted along one axis",
-    "A maximum over two axes is there twice. Which share has each?",
+    "A maximum over two axes occurs twice. Which share has each of the two?",
     """         while_p: while_jvp, scan_p: scan_jvp}""",
     """         while_p: while_jvp, scan_p: scan_jvp}
 def max_jvp(primals, tangents, axis):

@@ -34,7 +34,7 @@ edit(
 )
 edit(
     "axes are counted with the batch",
-    "The sum over axis 0 of an example: over which axis of the batch is it?",
+    "Each example is summed over axis 0. Over which axis is the batch summed?",
     "reduce_sum_p.bind(x, axis=shifted(axis))",
     "reduce_sum_p.bind(x, axis=axis)",
 )
@@ -94,19 +94,19 @@ edit(
 )
 edit(
     "a maximum is that of the batch",
-    "The maximum of each example over axis 0: over which axis of the batch is it?",
+    "Each example has its maximum over axis 0. Over which axis is the batch reduced?",
     "reduce_max_p: lambda size, flags, x, axis: reduce_max_p.bind(x, axis=shifted(axis))",
     "reduce_max_p: lambda size, flags, x, axis: reduce_max_p.bind(x, axis=axis)",
 )
 edit(
     "a transposition keeps the batch where it is",
-    "The permutation of an example: which is that of the batch?",
+    "Each example is transposed by a permutation. By which permutation is the batch transposed?",
     "transpose_p: lambda size, flags, x, axes: [transpose(x, (0, *shifted(axes)))]",
     "transpose_p: lambda size, flags, x, axes: [transpose(x, (*axes, x.ndim - 1))]",
 )
 edit(
     "the rows of a scan are the examples",
-    "A scan over rows, for each example: which axis of a batch are the rows?",
+    "Each example is scanned over its rows. Which axis of the batch are the rows?",
     "    rows = [move_axis(x, 0, 1) if b else x for x, b in zip(rows, row_flags, strict=True)]\n",
     "",
 )
@@ -144,7 +144,7 @@ def vmapped(jaxpr, size, flags):
 )
 edit(
     "every choice becomes a `select`",
-    "All examples decide alike. How many sides have to be computed?",
+    "All examples decide alike. How many branches have to be computed?",
     """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
 # =>   in (d,) }
 """,

@@ -16,7 +16,7 @@ edit(
 )
 edit(
     "the variance divides by n - 1",
-    "By which number does JAX divide?",
+    "By which number does JAX's `var` divide: n, or n - 1?",
     "    return mean(numpy.square(x - mean(x, axis, keepdims=True)), axis)",
     "    square = numpy.square(x - mean(x, axis, keepdims=True))\n    return numpy.sum(square, axis) / (square.size / numpy.sum(square, axis).size - 1)",
 )
@@ -167,7 +167,7 @@ numpy.outer = lambda x, y: reshape(asarray(x), (-1, 1)) * reshape(asarray(y), (1
 )
 edit(
     "selu begins at 0",
-    "Which of the two sides does 0 belong to, and which slope has that one?",
+    "To which side of SELU does 0 belong, and which slope has that side?",
     """hessian = lambda f: jacfwd(grad(f))
 """,
     """hessian = lambda f: jacfwd(grad(f))
@@ -208,7 +208,7 @@ numpy.linspace = lambda start, stop, num=50: convert(_l(start, stop, num), I32) 
 )
 edit(
     "the axis of a variance is one",
-    "Which axes does the mean in it take?",
+    "A variance contains a mean. Over which axes is that taken?",
     """hessian = lambda f: jacfwd(grad(f))
 """,
     """hessian = lambda f: jacfwd(grad(f))

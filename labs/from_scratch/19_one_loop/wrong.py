@@ -4,7 +4,7 @@ from jitkit.kata.ladder.wrong import edit
 
 edit(
     "each operation has a loop",
-    "How many of these numbers does anybody read after the loop is over?",
+    "You store an intermediate array. Who reads it after the loop is over?",
     "        for shape in dict.fromkeys([v.aval.shape for v, _ in self.outs]):\n",
     """        for eqn in self.jaxpr.eqns:
             [v], name = eqn.outvars, f"t{len(self.memory)}"

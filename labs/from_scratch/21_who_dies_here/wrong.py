@@ -76,7 +76,7 @@ edit(
 )
 edit(
     "a sum of truth values is a truth value",
-    "How many of three numbers are larger than 0? Is that a yes or a no?",
+    "The sum of three truth values counts those that are true. Is a count a truth value?",
     """        x = convert(x, narrow(np.sum(np.zeros(0, x.dtype)).dtype) if op == "add" else x.dtype)
 """,
     "",

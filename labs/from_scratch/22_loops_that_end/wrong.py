@@ -4,14 +4,14 @@ from jitkit.kata.ladder.wrong import edit
 
 edit(
     "a reshape copies",
-    "The numbers lie row after row before and after. What is there to be moved?",
+    "Before and after a reshape the numbers lie row after row. What is there to be moved?",
     "enders |= {dot_p: write_dot,",
     """copy = lambda writer, eqn, targets, shape: writer.store(targets, targets[0][0].aval.shape)
 enders |= {reshape_p: copy, transpose_p: copy, dot_p: write_dot,""",
 )
 edit(
     "axes go where their number says",
-    "transpose(x, (1, 2, 0)) has x's axis 1 first. Which of its own axes is x's axis 0, then?",
+    "In transpose(x, (1, 2, 0)), axis 0 of the result is x's axis 1. Which axis of the result is x's axis 0?",
     'at[eqn.params["axes"].index(axis)]',
     'at[eqn.params["axes"][axis]]',
 )
