@@ -1257,7 +1257,7 @@ def test_a_full_disk_is_a_sentence_and_leaves_what_was_there(tmp_path, monkeypat
         status, said = explored(tmp_path, full, capsys)
     assert status == problems.FAILED
     assert said.splitlines() == [
-        "jitkit: the page cannot be written (No space left on device). Name a folder that can be: --output FOLDER/FILE.html"
+        "jitkit: the page cannot be written (No space left on device). Name a folder that can be written: --output FOLDER/FILE.html"
     ]
     assert (page.read_bytes() if page.exists() else b"") == words
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [

@@ -259,13 +259,13 @@ COURSE_ERRORS = [
     ("[student.ann]\n[student.ann.lab.77]\ndue = 2027-01-01T00:00:00\n", 2, "there is no lab '77'"),
     ("[student.ann]\nmore_days = -1\n", 2, "0 or more"),
     ("[student.ann]\n\nlab.77.due = 2027-01-01T00:00:00\n", 3, "there is no lab '77'"),
-    ('[exercise."00.1"]\nweights = { values = -1 }\n', 2, "`values` is 0 or more"),
+    ('[exercise."00.1"]\nweights = { values = -1 }\n', 2, "`values` must be 0 or more"),
     ("[student]\nann = 3\n", 2, "`ann` should be a table, and is 3"),
     ('[exercise."00.9"]\npoints = 1\n', 1, "there is no exercise '00.9'; is it"),
     ('[exercise."00.1"]\npoints = -1\n', 2, "0 or more"),
     ('[exercise."00.1"]\n\nweights = { valeus = 2 }\n', 3, "has no check 'valeus'; it has values"),
     ('[exercise."00.1".weights]\nvalues = 1\ntraced = "x"\n', 3, "`traced` should be a number, and is 'x'"),
-    ('requests = "q.csv"\n', 1, "first line names"),
+    ('requests = "q.csv"\n', 1, "first line must name"),
 ]
 
 

@@ -55,7 +55,7 @@ def test_what_an_interrupted_write_leaves_behind_does_no_harm(file):
     [
         ("", "Expecting value"),
         ('{"version": 1, "current": ', "Expecting value"),
-        ("[]", "no state of jitkit's"),
+        ("[]", "not a state that jitkit wrote"),
         ('{"version": 99}', "a newer jitkit wrote it"),
         ("\x00\xff", "Expecting value"),
         ("[" * 100_000, ""),

@@ -253,7 +253,7 @@ def test_a_length_is_not_negative(output):
     def step(carry, _):
         return carry + 1, carry if output else None
 
-    with pytest.raises(ValueError, match=r"scan got `length` argument of -1: a number of steps is 0 or more"):
+    with pytest.raises(ValueError, match=r"scan got `length` argument of -1: a number of steps must be 0 or more"):
         jitkit.lax.scan(step, 0, None, length=-1)
     with pytest.raises(ValueError, match="disagrees with leading axis sizes"):
         jitkit.lax.scan(step, 0, np.arange(3), length=-1)

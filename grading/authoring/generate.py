@@ -157,7 +157,7 @@ def imports_of_lab(lab: Lab) -> str:
             function = reference_function(target)
             for name, line in ((item.name, item.line) for item in imports_of(function) if item.name not in defined):
                 if source.setdefault(name, line) != line:
-                    raise GenerateError(f"{lab.name}: `{name}` is {source[name]!r} and {line!r}")
+                    raise GenerateError(f"{lab.name}: `{name}` comes from two imports, {source[name]!r} and {line!r}")
     plain = sorted(line for line in set(source.values()) if line.startswith("import "))
     froms: dict[str, set[str]] = {}
     for line in set(source.values()):

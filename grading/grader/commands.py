@@ -293,7 +293,7 @@ def _mark(arguments: argparse.Namespace) -> int:
         before = next((m for m in reversed(standing.marks) if m[1:3] == (arguments.student, arguments.exercise)), None)
         points, reason, comment = arguments.points, arguments.reason.strip(), arguments.comment
         if points is not None and not 0 <= points < float("inf"):
-            raise ExportError(f"--points is {points:g}: it is a number from 0 on")
+            raise ExportError(f"--points is {points:g}, and must be a number from 0 on")
         if (points is not None or arguments.withdraw) and not reason:
             raise ExportError("a change of a mark needs a reason: --reason TEXT")
         if points is None and comment is None and not arguments.withdraw:

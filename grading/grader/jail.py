@@ -384,9 +384,9 @@ def parse_object(body: bytes) -> dict[str, Any]:
     try:
         data = json.loads(body.decode("utf-8", "surrogatepass"), parse_constant=_no_constant)
     except (ValueError, RecursionError, MemoryError) as error:
-        raise ProtocolError(f"a frame is no JSON: {type(error).__name__}") from None
+        raise ProtocolError(f"a frame is not JSON: {type(error).__name__}") from None
     if not isinstance(data, dict):
-        raise ProtocolError("a frame is no object")
+        raise ProtocolError("a frame is not a JSON object")
     return data
 
 

@@ -145,17 +145,17 @@ def _policy(course: TomlTable, folder: pathlib.Path, labs: Collection[Lab]) -> P
     usual = Policy()
     attempts = course.get("attempts", str, usual.attempts)
     if attempts not in ("last", "best"):
-        raise course.error(f'`attempts` is "last" or "best", not {attempts!r}', "attempts")
+        raise course.error(f'`attempts` must be "last" or "best", not {attempts!r}', "attempts")
     numbers, exercises = [lab.number for lab in labs], {e.id: (lab, e) for lab in labs for e in lab.exercises}
     programs = course.get("random_programs", int, usual.limits.random_programs)
     if not 1 <= programs <= _MOST_PROGRAMS:
-        raise course.error(f"`random_programs` is from 1 to {_MOST_PROGRAMS}", "random_programs")
+        raise course.error(f"`random_programs` must be from 1 to {_MOST_PROGRAMS}", "random_programs")
     zone, roster_file, requests_file = _zone(course), course.get("roster", str, ""), course.get("requests", str, "")
     roster = read_roster(folder / roster_file) if roster_file else ()
     with course.table("late") as late:
         percent = late.get("percent_a_day", float, usual.percent_a_day)
         if not 0 <= percent <= 100:
-            raise late.error("`percent_a_day` is from 0 to 100", "percent_a_day")
+            raise late.error("`percent_a_day` must be from 0 to 100", "percent_a_day")
         grace, most_days = _at_least_0(late, "grace_minutes", float, 0.0), _at_least_0(late, "most_days", int, None)
     with course.table("limits") as limits:
         memory = _more_than_0(limits, "memory_mb", int, usual.limits.memory >> 20)
@@ -188,7 +188,7 @@ def _policy(course: TomlTable, folder: pathlib.Path, labs: Collection[Lab]) -> P
 def _at_least_0(table: TomlTable, key: str, kind: type[_T], default: _D) -> _T | _D:
     value: Any = table.get(key, kind, default)
     if value is not None and value < 0:
-        raise table.error(f"`{key}` is 0 or more", key)
+        raise table.error(f"`{key}` must be 0 or more", key)
     found: _T | _D = value
     return found
 
@@ -196,7 +196,7 @@ def _at_least_0(table: TomlTable, key: str, kind: type[_T], default: _D) -> _T |
 def _more_than_0(table: TomlTable, key: str, kind: type[_T], default: _T) -> _T:
     value: Any = table.get(key, kind, default)
     if value <= 0:
-        raise table.error(f"`{key}` is more than 0", key)
+        raise table.error(f"`{key}` must be more than 0", key)
     found: _T = value
     return found
 

@@ -81,7 +81,9 @@ def _rows(path: pathlib.Path, needed: Sequence[str]) -> Iterator[tuple[int, Mapp
             columns = [c.strip() for c in next(reader, [])]
             if columns[:1] != list(needed[:1]) or not set(needed) <= set(columns):
                 words = ", ".join(f"`{c}`" for c in needed)
-                raise PolicyError(f"{path}:1: the first line names the columns: {words}, the first of them first")
+                raise PolicyError(
+                    f"{path}:1: the first line must name the columns {words}, and begin with `{needed[0]}`"
+                )
             for row in reader:
                 if any(row):
                     cells = (row[i].strip() if i < len(row) else "" for i in range(len(columns)))

@@ -97,7 +97,7 @@ def outcome_of(
         value = frame["value"]
         output = frame["output"]
         if not isinstance(output, str) or len(output) > 20_000:
-            raise ProtocolError("what it printed is no text")
+            raise ProtocolError("what it printed is not a text")
         _see_that_it_is_plain(value)
     except (ProtocolError, KeyError) as error:
         return Outcome(
@@ -192,7 +192,7 @@ def _silent(check: str, ended: int | None, starved: bool, limited: bool, spent: 
 
 def _frame(data: bytes) -> dict[str, Any]:
     if len(data) < 8 or struct.unpack(">Q", data[:8])[0] != len(data) - 8:
-        raise ProtocolError("not one frame, whole")
+        raise ProtocolError("not exactly one complete frame")
     return parse_object(data[8:])
 
 
@@ -214,7 +214,7 @@ def _see_that_it_is_plain(value: object) -> None:
             if "is" in part and (not isinstance(kind, str) or kind not in _KINDS):
                 raise ProtocolError("a part of no known kind")
             if not (part.get("line") is None or is_place(part["line"])):
-                raise ProtocolError("a line that is none")
+                raise ProtocolError("the `line` of a part is not a file and a line")
             _see_the_form(part, kind)
             part = part.values()
         rest += [(x, depth + 1) for x in part if isinstance(x, dict | list)]

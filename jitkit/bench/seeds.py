@@ -1,8 +1,8 @@
 """`jitkit bench seeds`: the measurements of four tutorials on jit, repeated with jitkit and with JAX.
 
 The published times are those of other machines and older versions. So a claim is taken as its lesson: one way is some
-factor faster than another. It holds if the factor is at least the square root of the published one, and 1.1. A claim
-without a published number cannot hold or fail.
+factor faster than another. It holds if the measured factor is at least the square root of the published one, and at
+least 1.1. A claim without a published number cannot hold or fail.
 """
 
 from __future__ import annotations

@@ -115,7 +115,9 @@ class Data:
         return {self.at[one].opcode for name in called(self.at[at]) for one in self.at if one[0] == name}
 
     def source(self, at: Key) -> Key | None:
-        """Return the last value of `above`, which a value is a copy of; None if there is none."""
+        """Return the computed value or argument of which the value `at` is a copy, the last one of `above`; None if
+        there is none.
+        """
         return next(iter([*self.above(at)][-1:]), None)
 
     def argument(self, at: Key) -> int | None:

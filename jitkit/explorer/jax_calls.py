@@ -193,8 +193,8 @@ class _Recorder:
         return Call(watched.jitted, name, file, _call_site(), start, told, miss, jaxpr, types_, error)
 
     def _type(self, leaf: Any) -> Any:
-        """Return the type of an array, and any other leaf itself. Types are kept because arrays may be large, and
-        donated ones are gone.
+        """Return the type of an array, and any other leaf unchanged. The recording keeps types, because arrays may be
+        large, and donated ones are gone.
         """
         if not isinstance(leaf, self.jax.Array):
             return leaf

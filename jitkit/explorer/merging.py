@@ -307,8 +307,8 @@ class Merging(Origins):
                 yield (one, two, number), sums[0], products[0], factors[0][1]
 
     def _reads_origins(self, at: Key, origins: frozenset[int]) -> bool:
-        """Return whether an instruction reads a value of these origins. A value from outside a loop's body has none
-        there: then, whether the instruction reads a parameter or an element of a tuple.
+        """Return whether an instruction reads a value of these origins. If there are none, as for a value from outside
+        a loop's body, return whether it reads a parameter, an element of a tuple or a copy.
         """
         if origins:
             return self._has(self._data.operands[at], origins)

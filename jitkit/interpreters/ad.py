@@ -189,7 +189,7 @@ class DualTrace(Trace):
         params: dict[str, Any],
     ) -> tuple[Any, Any]:
         """Return the results and their tangents, by a JVP rule. Subclasses define this method; here it raises NotImplementedError."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how to use rules for pairs")
+        raise NotImplementedError(f"{type(self).__name__} does not say how to use JVP rules")
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
         """Call the outer trace's `note` with the primals of a library function's arguments. Return None."""

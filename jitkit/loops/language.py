@@ -185,7 +185,7 @@ def check(function: str, jaxpr: Jaxpr, known: Iterable[str]) -> None:
             if name not in known:
                 raise NotImplementedError(
                     f'jit({function}, backend="c") has no C for the primitive {name!r}{where}.\n'
-                    "Leave `backend` out: XLA compiles it. docs/what_xla_did_for_us.md lists the primitives that have."
+                    "Leave `backend` out: XLA compiles it. docs/what_xla_did_for_us.md lists the primitives that have C."
                 )
             if name in CALLS:  # its own equations are checked instead
                 waiting.append((_called(eqn), where or None))

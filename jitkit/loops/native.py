@@ -108,7 +108,7 @@ def _run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     except OSError as error:
         raise errors.JaxRuntimeError(
             f"the C compiler {arguments[0]} cannot be run: {error}\n"
-            "Which one is used, the option `cc` (JITKIT_CC) says; without it, it is cc, clang or gcc."
+            "The option `cc` (JITKIT_CC) names the compiler; without it, cc, clang or gcc is used."
         ) from None
 
 

@@ -238,7 +238,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         if self._is_of_keys:
-            raise AttributeError("random keys have no `__dlpack__`; the array `jax.random.key_data(keys)` has")
+            raise AttributeError("random keys have no `__dlpack__`; the array `jax.random.key_data(keys)` has one")
         return runtime.dlpack(self._buf, kwargs)
 
     def __dlpack_device__(self) -> Any:

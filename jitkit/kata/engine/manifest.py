@@ -159,7 +159,7 @@ def _exercise(table: TomlTable) -> Exercise:
     with table:
         hints = table.texts("hints")
         if len(hints) != 3:
-            raise table.error("`hints` are three: a question, the concept, a skeleton", "hints")
+            raise table.error("`hints` must be three texts: a question, the concept, a skeleton", "hints")
         return Exercise(
             id=table.text("id"),
             title=table.text("title"),

@@ -118,7 +118,7 @@ def functions_of(run: Run) -> list[index.Function]:
         said = f" It ended with {type(run.error).__name__}: {run.error}" if run.error else ""
         raise Problem(
             f"{run.script} was run, and called no function that {'JAX' if run.of_jax else 'jitkit'} has jitted.{said}"
-            + ("" if run.of_jax else " One that imports jax: --jax.")
+            + ("" if run.of_jax else " If it imports jax, add --jax.")
         )
     return found
 

@@ -123,7 +123,7 @@ def check_bound(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[
             name = getattr(function, "__name__", "the function")
             raise WrongUsage(
                 f"{name}{signature}: {error}. Give their types: --shapes f32[8,16],f32[16]; a tree as '{{\"w\": f32[8,16]}}', "
-                "a value that is not an array as --static n=3. Or --calls: then they are those of a run."
+                "a value that is not an array as --static n=3. Or let --calls find the types in a run."
             ) from None
 
 

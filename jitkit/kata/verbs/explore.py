@@ -241,7 +241,7 @@ def write(page: Exploration, other: Exploration | None, output: Path | None, sec
         raise Problem(f"{error} Name another file: --output FILE.html") from None
     except OSError as error:
         raise Problem(
-            f"the page cannot be written ({error.strerror or error}). Name a folder that can be: --output FOLDER/FILE.html"
+            f"the page cannot be written ({error.strerror or error}). Name a folder that can be written: --output FOLDER/FILE.html"
         ) from None
     screen = Screen.of(sys.stdout)
     failure = page.data["failure"]

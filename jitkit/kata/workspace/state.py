@@ -63,7 +63,7 @@ class State:
     def from_json(cls, data: Any) -> State:
         """Return the state in plain data; parts of a wrong type are left out. Raise ValueError if nothing can be read."""
         if not isinstance(data, dict) or not isinstance(data.get("version"), int):
-            raise ValueError("it is no state of jitkit's")
+            raise ValueError("it is not a state that jitkit wrote")
         if data["version"] > VERSION:
             raise ValueError("a newer jitkit wrote it")
         return cls(

@@ -82,7 +82,7 @@ def steps_at_once(unroll: Any, length: int) -> int:
     an int.
     """
     if length < 0:
-        raise ValueError(f"scan got `length` argument of {length}: a number of steps is 0 or more.")
+        raise ValueError(f"scan got `length` argument of {length}: a number of steps must be 0 or more.")
     message = "The `unroll` argument to `scan` expects a concrete `int` or `bool` value."
     steps: Any = core.concrete_or_error(_as_it_is, unroll, message)
     if isinstance(steps, bool):
