@@ -483,7 +483,8 @@ def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) 
 #
 # Usual mistakes:
 #   - Tracing at each call to find out whether the program fits: then the cache is useless.
-#   - Using `key(x)` of the numpy array that came: a list or a number has no dtype; make it an Array first.
+#   - Calling `key` with what the caller passed: a list or a number has no dtype, so make an Array of it
+#     first.
 #
 # In JAX: jax/_src/pjit.py:_cpp_pjit
 
