@@ -86,7 +86,7 @@ class Outcome:
 
 
 def outcome_of(function: Callable[[], Outcome]) -> Outcome:
-    """Return the outcome of a function, or of the error that it raises; with its warnings."""
+    """Return the outcome of a function, or of the error that it raises, with the warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -1,4 +1,4 @@
-"""StableHLO text + arguments -> results: two programs are compared by what they compute."""
+"""StableHLO text + arguments -> results: checks compare two programs by what they compute."""
 
 from __future__ import annotations
 
