@@ -47,7 +47,7 @@ def add_parsers(commands: Any) -> None:
         "submissions",
         type=pathlib.Path,
         metavar="SUBMISSIONS",
-        help="a folder, or zip, of one folder, archive or file a student",
+        help="a folder or zip that contains a folder, archive or file for each student",
     )
     grade.add_argument("--out", type=pathlib.Path, required=True, metavar="DIR", help="where the grades are kept")
     _how(grade)
@@ -55,19 +55,24 @@ def add_parsers(commands: Any) -> None:
     report = commands.add_parser("report", help="write pages about the class and each student, and feedback")
     report.add_argument("grades", type=pathlib.Path, metavar="DIR")
     report.add_argument(
-        "--explain", nargs=2, metavar=("STUDENT", "EXERCISE"), help="replay one verdict instead: ann 05.3"
+        "--explain",
+        nargs=2,
+        metavar=("STUDENT", "EXERCISE"),
+        help="show instead how one verdict was reached, such as ann 05.3",
     )
     report.add_argument(
-        "--anonymous", action="store_true", help="without names, in report-anonymous/; anonymous.csv has them"
+        "--anonymous",
+        action="store_true",
+        help="write pages without names to report-anonymous/; anonymous.csv has the names",
     )
     report.set_defaults(run=_report)
     mark = commands.add_parser("mark", help="change a mark by hand, or comment on it; what was graded stays beside it")
     mark.add_argument("grades", type=pathlib.Path, metavar="DIR")
     mark.add_argument("student", metavar="STUDENT")
     mark.add_argument("exercise", metavar="EXERCISE", help="05.3; a rung of the ladder is 05")
-    mark.add_argument("--points", type=float, metavar="P", help="the new points, final whatever the lateness")
+    mark.add_argument("--points", type=float, metavar="P", help="the new points, which lateness does not reduce")
     mark.add_argument(
-        "--reason", default="", metavar="TEXT", help="why: needed with --points and --withdraw; students see it"
+        "--reason", default="", metavar="TEXT", help="the reason, which --points and --withdraw need; students see it"
     )
     mark.add_argument("--comment", metavar="TEXT", help="a sentence for the student; it replaces an earlier one")
     mark.add_argument("--withdraw", action="store_true", help="let the graded points count again")
@@ -79,15 +84,19 @@ def add_parsers(commands: Any) -> None:
         epilog="\n".join(["formats:", *(f"  {line}" for line in exports.lines_of_formats())]),
     )
     export.add_argument("grades", type=pathlib.Path, metavar="DIR")
-    export.add_argument("--to", required=True, choices=exports.EXPORTS, metavar="FORMAT", help="one of those below")
     export.add_argument(
-        "--output", type=pathlib.Path, metavar="PATH", help="where; without it, where the format's line says"
+        "--to", required=True, choices=exports.EXPORTS, metavar="FORMAT", help="one of the formats below"
+    )
+    export.add_argument(
+        "--output", type=pathlib.Path, metavar="PATH", help="where to write (default: the place in the format's line)"
     )
     export.set_defaults(run=_export)
     regrade = commands.add_parser("regrade", help="grade again what a corrected check affects")
     regrade.add_argument("grades", type=pathlib.Path, metavar="DIR")
     regrade.add_argument(
-        "--changed", action="store_true", help="only what has changed (the default: equal verdicts are kept)"
+        "--changed",
+        action="store_true",
+        help="grade only what has changed (this is the default: equal verdicts are kept)",
     )
     _how(regrade)
     regrade.set_defaults(run=_regrade)
@@ -95,7 +104,7 @@ def add_parsers(commands: Any) -> None:
     serve.add_argument("folder", type=pathlib.Path, metavar="DIR")
     serve.add_argument("--lab", action="append", default=[], metavar="NN")
     serve.add_argument(
-        "--unsandboxed", action="store_true", help="without a jail: only Gradescope's container protects you"
+        "--unsandboxed", action="store_true", help="grade without a jail: only Gradescope's container protects you"
     )
     serve.set_defaults(run=_serve_gradescope)
     image = commands.add_parser("image", help="write a Containerfile for an image in which the grader runs")
@@ -104,15 +113,19 @@ def add_parsers(commands: Any) -> None:
 
 
 def _how(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--lab", action="append", default=[], metavar="NN", help="only this lab; may be repeated")
-    parser.add_argument("--course", type=pathlib.Path, metavar="course.toml", help="roster, due dates, points, limits")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="submissions at the same time")
+    parser.add_argument("--lab", action="append", default=[], metavar="NN", help="grade only this lab; may be repeated")
+    parser.add_argument(
+        "--course", type=pathlib.Path, metavar="course.toml", help="the file with roster, due dates, points and limits"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 2, help="how many submissions are graded at the same time"
+    )
     parser.add_argument("--quiet", action="store_true", help="print nothing unless something fails")
     parser.add_argument("--unsandboxed", action="store_true", help="run submissions as you, without a jail")
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="a Dask scheduler whose workers grade (in a clone: pip install -e '.[dask]')",
+        help="let the workers of this Dask scheduler grade (in a clone: pip install -e '.[dask]')",
     )
 
 

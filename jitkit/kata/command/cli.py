@@ -36,7 +36,7 @@ def _tour_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=Path,
         default=Path("jitkit-tour"),
-        help="where the plot and the full texts go (default: %(default)s)",
+        help="the folder for the plot and the full texts (default: %(default)s)",
     )
 
 
@@ -45,10 +45,10 @@ BENCHMARKS = {
     "peers": "jitkit beside JAX, in one process",
     "eager": "six programs op by op and jitted, with numpy and numba",
     "pitfalls": "what recompiles and why, each beside its fix",
-    "scaling": "cost against size, with fitted slopes",
-    "growth": "jitkit beside JAX, as things grow",
+    "scaling": "how costs grow with size, with fitted slopes",
+    "growth": "how jitkit's time beside JAX's changes as programs grow",
     "loops": "our own compiler beside XLA, six programs",
-    "kata": "from a save to the verdict",
+    "kata": "the time from a save to the verdict",
 }
 
 
@@ -72,10 +72,10 @@ def _seconds(text: str) -> float:
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "benchmarks:\n" + "\n".join(f"  {name:10}{text}" for name, text in BENCHMARKS.items())
-    parser.add_argument("what", metavar="BENCHMARK", type=_benchmark, help="one of those below")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="with pitfalls: which one to show and measure")
+    parser.add_argument("what", metavar="BENCHMARK", type=_benchmark, help="one of the names below")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="with pitfalls: the one to show and measure")
     parser.add_argument("--quick", action="store_true", help="fewer rounds: rougher figures, sooner")
-    parser.add_argument("--only", metavar="WORD", help="only rows whose name contains this")
+    parser.add_argument("--only", metavar="WORD", help="measure only the rows whose name contains this")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument("--save", metavar="DIR", type=Path, help="also write table, JSON and figures to this folder")
 
@@ -106,8 +106,8 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "function",
         metavar="FILE[:FUNCTION]",
-        help="the function to explore, such as model.py:loss. A file alone is run: a folder of pages, one for each jitted function "
-        "that it calls, and an index of them",
+        help="the function to explore, such as model.py:loss. If you name only a file, it is run: this makes a "
+        "folder with a page for each jitted function that it calls, and an index",
     )
     parser.add_argument(
         "--shapes",
@@ -136,7 +136,7 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[FILE:]FUNCTION",
         help="another version of the function, for the same arguments: one page shows both, and how their figures and jaxprs differ",
     )
-    parser.add_argument("--jax", action="store_true", help="a function that uses JAX itself, traced by JAX")
+    parser.add_argument("--jax", action="store_true", help="the function uses JAX itself, and JAX traces it")
     parser.add_argument(
         "--watch",
         action="store_true",
@@ -177,7 +177,7 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from-scratch",
         action="store_true",
-        help="instead of labs, begin an empty package with a ladder to your own JAX",
+        help="instead of labs, begin an empty package, and write your own JAX rung by rung",
     )
     parser.add_argument(
         "--at", metavar="RUNG", help="with --from-scratch: begin at this rung, with the solution of those below it"
@@ -210,26 +210,28 @@ def _show_arguments(parser: argparse.ArgumentParser) -> None:
         "id",
         metavar="WHAT",
         nargs="?",
-        help="02.3, or 02 (default: the exercise you are at); a helper's name, ShapedArray",
+        help="an exercise (02.3), a lab (02), or a helper's name (ShapedArray); default: the exercise you are at",
     )
-    parser.add_argument("--jaxpr", action="store_true", help="the jaxprs in its checks, expected and yours")
-    parser.add_argument("--hlo", action="store_true", help="the StableHLO in its checks")
     parser.add_argument(
-        "--solution", action="store_true", help="the reference's function, why it is so, and where JAX does it"
+        "--jaxpr", action="store_true", help="show the jaxprs in its checks, the expected ones and yours"
+    )
+    parser.add_argument("--hlo", action="store_true", help="show the StableHLO in its checks")
+    parser.add_argument(
+        "--solution", action="store_true", help="show the reference's function, why it is so, and where JAX does it"
     )
     parser.add_argument("--give-up", action="store_true", help="with --solution: show it before yours passes")
-    parser.add_argument("--plot", action="store_true", help="the lab's experiment, with your functions")
-    parser.add_argument("--guess", metavar="N", type=int, help="with --plot: which option you expect")
-    parser.add_argument("--quick", action="store_true", help="with --plot: fewer and smaller measurements")
-    parser.add_argument("--report", action="store_true", help="on the ladder: what your package can do, measured")
+    parser.add_argument("--plot", action="store_true", help="run the lab's experiment with your functions")
+    parser.add_argument("--guess", metavar="N", type=int, help="with --plot: the number of the option that you expect")
+    parser.add_argument("--quick", action="store_true", help="with --plot: measure less, and sooner")
+    parser.add_argument("--report", action="store_true", help="on the ladder: measure what your package can do")
 
 
 def _reset_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="02.3, or a whole lab, 02")
+    parser.add_argument("id", metavar="ID", help="an exercise (02.3) or a whole lab (02)")
 
 
 def _run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--as-jax", action="store_true", help="let the program get jitkit where it imports jax")
+    parser.add_argument("--as-jax", action="store_true", help="give the program jitkit where it imports jax")
     parser.add_argument(
         "--explain",
         action="store_true",
@@ -254,34 +256,46 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
 
 VERBS = {
     "tour": Verb(
-        "one function through every stage of the JIT, on this machine", _tour_arguments, "jitkit.kata.tour.tour:run"
+        "follow one function through every stage of the JIT, on this machine",
+        _tour_arguments,
+        "jitkit.kata.tour.tour:run",
     ),
     "start": Verb(
-        "make a workspace with the labs; in one, add what is new", _start_arguments, "jitkit.kata.verbs.start:run"
+        "make a workspace with the labs, or add new labs to the current one",
+        _start_arguments,
+        "jitkit.kata.verbs.start:run",
     ),
     "watch": Verb("check an exercise whenever it is saved", _no_arguments, "jitkit.kata.verbs.watch:run"),
-    "check": Verb("check an exercise, a lab, or all that is written", _check_arguments, "jitkit.kata.verbs.check:run"),
-    "hint": Verb("one more hint each time", _hint_arguments, "jitkit.kata.verbs.hint:run"),
-    "show": Verb("the task; a helper; programs, the plot, the solution", _show_arguments, "jitkit.kata.verbs.show:run"),
+    "check": Verb(
+        "check an exercise, a lab, or all that you have written", _check_arguments, "jitkit.kata.verbs.check:run"
+    ),
+    "hint": Verb("give one more hint each time", _hint_arguments, "jitkit.kata.verbs.hint:run"),
+    "show": Verb(
+        "show the task, a helper, programs, the plot or the solution", _show_arguments, "jitkit.kata.verbs.show:run"
+    ),
     "run": Verb("run a program with your finished functions in place", _run_arguments, "jitkit.kata.verbs.run:run"),
     "python": Verb(
-        "a Python prompt with your finished functions in place", _no_arguments, "jitkit.kata.verbs.run:python"
+        "open a Python prompt with your finished functions in place", _no_arguments, "jitkit.kata.verbs.run:python"
     ),
-    "reset": Verb("restore the stub; keep a backup of yours", _reset_arguments, "jitkit.kata.verbs.reset:run"),
-    "status": Verb("where you are, a line a lab", _no_arguments, "jitkit.kata.verbs.status:run"),
-    "export": Verb("your own jitkit, complete", _export_arguments, "jitkit.kata.verbs.export:run"),
+    "reset": Verb(
+        "restore the stub, and keep a backup of your function", _reset_arguments, "jitkit.kata.verbs.reset:run"
+    ),
+    "status": Verb("say where you are, with a line for each lab", _no_arguments, "jitkit.kata.verbs.status:run"),
+    "export": Verb("write your own jitkit, as a complete package", _export_arguments, "jitkit.kata.verbs.export:run"),
     "targets": Verb(
-        "one function, compiled for CPU, GPU and TPU: kernels, memory, fused lines",
+        "compile a function for CPU, GPU and TPU, and show kernels, memory and fused lines",
         _targets_arguments,
         "jitkit.kata.verbs.targets:run",
     ),
     "explore": Verb(
-        "one function, and a page that links source, jaxpr, StableHLO, HLO of each chip, and calls",
+        "write a page about a function that links source, jaxpr, StableHLO, HLO of each chip, and calls",
         _explore_arguments,
         "jitkit.kata.verbs.explore:run",
     ),
     "bench": Verb(
-        "measure: beside JAX, beside tutorials, pitfalls, growth", _bench_arguments, "jitkit.kata.verbs.bench:run"
+        "measure jitkit beside JAX, what tutorials claim, pitfalls, growth",
+        _bench_arguments,
+        "jitkit.kata.verbs.bench:run",
     ),
 }
 
