@@ -36,7 +36,7 @@ which functions were yours.
 | `jitkit check 02.3` | check one exercise; with `02` a lab, without an argument all that you have written |
 | `jitkit hint 02.3` | show one more hint |
 | `jitkit show 02.3` | show the task; `--jaxpr` and `--hlo` show the programs in its checks; `--plot` runs the lab's experiment |
-| `jitkit show 02.3 --solution` | show the reference's function, why it is so, and where JAX does it: when yours passes, or with `--give-up` |
+| `jitkit show 02.3 --solution` | show the reference's function, why it is so, and where JAX does it (before yours passes: `--give-up`) |
 | `jitkit show check_arrays` | show the parameters of a helper that a stub imports, and what it does |
 | `jitkit run FILE` | run a program of yours with your finished functions in place |
 | `jitkit python` | open a Python prompt with them in place |
