@@ -659,7 +659,7 @@ def test_loggers_of_jax_say_what_is_logged(tmp_path):
     ]
 
 
-def test_options_with_numbers_become_flags_of_absl(tmp_path):
+def test_options_become_flags_of_absl_and_take_their_values(tmp_path):
     package = write(tmp_path, "absl/flags.py", "FLAGS = {}\n")
     package.write_text(
         "FLAGS = {}\n"
@@ -667,12 +667,20 @@ def test_options_with_numbers_become_flags_of_absl(tmp_path):
         "def DEFINE_string(name, value, doc):\n    FLAGS[name] = value\n    assert value is None or isinstance(value, str), name\n"
     )
     write(tmp_path, "absl/__init__.py", "")
+    write(tmp_path, "absl/app.py", "def call_after_init(function):\n    global after_init\n    after_init = function\n")
     program = write(
         tmp_path,
         "flags.py",
-        "import absl.flags, jax; jax.config.config_with_absl(); print(len(absl.flags.FLAGS) > 9)\n",
+        "import absl.flags, jax; jax.config.config_with_absl(); print(len(absl.flags.FLAGS) > 9)\n"
+        "import absl.app, types\n"
+        "given = {'jax_enable_x64': True, 'jax_default_matmul_precision': 'high', 'jax_debug_nans': True}\n"
+        "for name, value in given.items():\n"
+        "    absl.flags.FLAGS[name] = types.SimpleNamespace(present=name != 'jax_debug_nans', value=value)\n"
+        "for name in absl.flags.FLAGS.keys() - given:\n    absl.flags.FLAGS[name] = types.SimpleNamespace(present=0)\n"
+        "absl.app.after_init()  # as app.run does when it has parsed the command line\n"
+        "print(jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision, jax.config.jax_debug_nans)\n",
     )
-    assert as_jax(program, cwd=tmp_path) == (0, "True\n", "")
+    assert as_jax(program, cwd=tmp_path) == (0, "True\nTrue high False\n", "")
 
 
 PLUGIN = """

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 import itertools
 import sys
 import threading
@@ -210,10 +211,14 @@ def parse_flags_with_absl() -> None:
 
 
 def config_with_absl() -> None:
-    """Let absl's command-line flags set the options, if the program has imported absl's flags."""
+    """Define an absl flag for each option, if the program has imported absl's flags: when `app.run` has parsed the command
+    line, the flags that stand there set their options.
+    """
     flags = sys.modules.get("absl.flags")
+    if flags is None:
+        return
     for option in OPTIONS.values():
-        if flags is not None and f"jax_{option.name}" not in flags.FLAGS:
+        if f"jax_{option.name}" not in flags.FLAGS:
             define = flags.DEFINE_bool if option.parse is boolean else flags.DEFINE_string
             now = value(option.name)
             define(
@@ -221,6 +226,13 @@ def config_with_absl() -> None:
                 str(now) if isinstance(now, int) and option.parse is not boolean else now,
                 option.doc,
             )
+    importlib.import_module("absl.app").call_after_init(lambda: _take_flags(flags.FLAGS))
+
+
+def _take_flags(flags: Any) -> None:
+    for name in [f"jax_{option}" for option in OPTIONS]:
+        if name in flags and flags[name].present:
+            update(name, flags[name].value)
 
 
 @contextlib.contextmanager

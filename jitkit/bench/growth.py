@@ -118,7 +118,9 @@ class Axis(NamedTuple):
 
 
 class Result(NamedTuple):
-    """An axis, its points by size, and for each quantity the slope."""
+    """An axis, its points by size, the slope of each quantity that was measured at three sizes or more, and the sizes at which
+    nothing was compiled, since that takes too long.
+    """
 
     axis: Axis
     points: dict[int, Point]

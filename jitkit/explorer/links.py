@@ -2,14 +2,16 @@
 
 Most instructions have the names of their equations. If an instruction of one equation runs a computation, such as the function that a
 reduction applies, that computation is part of the equation. An instruction without a name was added by the compiler, or a rewrite lost its
-name. Two rules find its equations from the data flow alone; their links are facts, not guesses:
+name. A fusion or a call belongs to all equations of the instructions in it. For the others, rules find the equations from the data flow
+alone; their links are facts, not guesses:
 
 - An instruction that only moves, arranges or rounds a value belongs to the equations of the instruction that made the
   value. If it moves an argument of the program, or a constant, it belongs to the equations that read it.
 - If everything that reads an instruction, directly or not, belongs to one equation, the instruction belongs to it, too.
   A result of the program counts as read by the equation that makes it.
+- An instruction that applies a function belongs to the equation that is named in it, if nothing else applies that function.
 
-The rest is guessed: such an instruction serves the equations of its readers, or of what it reads. Guesses are kept apart.
+The rest is guessed: the equations of its readers, or else of what it reads, or else of what runs its computation. Guesses are kept apart.
 
 JAX: jax/_src/source_info_util.py:NameStack
 """

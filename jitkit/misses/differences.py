@@ -95,9 +95,9 @@ def differences(
     shown: int,
     fun: Callable[..., Any] | None = None,
 ) -> tuple[list[Difference], int]:
-    """Return up to `shown` differences between two calls, those with at least this weight, and the number of further ones. `known` has
-    all records, the oldest first; different values of an argument are counted in the latest of them. `fun` gives the defaults of
-    parameters.
+    """Return up to `shown` differences between two calls, and the number of further ones. `weight` is the least that counts: TRACES,
+    COMPILES or DISPATCHES. `known` has all records, the oldest first; the advice says how many values an argument has had, counted
+    in the last `_LOOKED_AT` of them. `fun` gives the defaults of parameters.
     """
     found: list[Difference] = []
     all_changes = changes(old, new, weight)

@@ -43,8 +43,8 @@ def _(ctx: LoweringContext, *, platforms: Platforms) -> str:
 def platform_dependent(
     *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
 ) -> Any:
-    """Return `per_platform[platform](*args)`, for the platform that the program is compiled for: "cpu", "cuda", "tpu"
-    (by keyword).
+    """Return `per_platform[platform](*args)`, for the platform that the program is compiled for. The functions are passed as
+    keyword arguments with the platforms' names: `cpu=`, `cuda=`, `tpu=`.
 
         >>> jax.jit(lambda x: lax.platform_dependent(x, tpu=jnp.cos, default=jnp.sin))(0.0)
         Array(0., dtype=float32, weak_type=True)
@@ -58,9 +58,9 @@ def platform_dependent(
       per_platform: functions by the names of platforms. Several platforms may have the same function.
 
     Raises:
-      TypeError: a function is not callable, there is none at all, or they return different structures or types.
+      TypeError: a function is not callable; under a trace also if there is none, or if they return different structures or types.
       ValueError: a platform is called "gpu", which is ambiguous.
-      NotImplementedError: there is no function for this platform, when the program is lowered.
+      NotImplementedError: there is no function for this platform; of a traced program, this is found when it is lowered.
     """
     functions: list[Callable[..., Any]] = []
     platforms: list[tuple[str, ...] | None] = []
