@@ -28,7 +28,7 @@ from jitkit.lax.utils import Shape, check_same_dtypes
 #   - Looking for a tracer among the operands: then an operation on known numbers runs at once, and never
 #     reaches the program.
 #   - Passing parameters with `**params` to the trace: it takes them as a dict.
-#   - Hiding a TypeError of the shape rule behind one on operands.
+#   - Hiding the shape rule's TypeError: the user then reads only an error about operands.
 #
 # In JAX: jax/_src/core.py:Primitive
 

@@ -371,9 +371,10 @@ class LoweringContext:
 # about doing it once.
 #
 # Usual mistakes:
-#   - Looking it up by the text with lines: then an empty line at the top of a file compiles everything anew.
-#   - Storing what was just loaded: it is there.
-#   - Giving XLA the text without lines: its errors then point nowhere.
+#   - Looking an executable up by the text that has the lines of Python: then an empty line at the top of a
+#     file compiles everything anew.
+#   - Storing an executable that was just loaded from the cache: it is there already.
+#   - Giving XLA the text without the lines of Python: its errors then name no line.
 #
 # In JAX: jax/_src/compiler.py:compile_or_get_cached
 

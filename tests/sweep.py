@@ -516,8 +516,9 @@ def calls_of(module: str | None = None) -> Iterator[Call]:
 TEXT = f"""## Tried in many ways
 
 `tests/sweep.py` calls the functions of these modules on JAX and on jitkit. The first call of each function is tried again with each
-keyword that it leaves out. The operands are of {len(sweep_calls.KINDS)} kinds, in calls with an additional keyword of
-{len(sweep_calls.KEYWORD_KINDS)}: {", ".join(sweep_calls.KINDS)}.
+keyword that it leaves out. There are {len(sweep_calls.KINDS)} kinds of operands, and calls with such a keyword are tried with
+{len(sweep_calls.KEYWORD_KINDS)} of them:
+{", ".join(sweep_calls.KINDS)}.
 Each call runs eagerly, and traced by {", ".join(map("`{}`".format, TRACED_WAYS))}. In each of
 these *cells* shapes, dtypes, weak types, values, classes of errors and warnings (class and first words) are the same, but
 for those that are counted as different: `tests/sweep_differences.txt` names each, and why. Floats may differ by 16 units in

@@ -1317,7 +1317,7 @@ def of_a_sample(x, n):
 @mutant(
     "10.4",
     "only the returned elements are counted",
-    "Ten elements are above, and `size` is 3. How many are there in all?",
+    "Ten elements are larger than the threshold, and `size` is 3. Which count is asked for?",
     target="first_above",
 )
 @partial(jax.jit, static_argnames="size")

@@ -7,21 +7,22 @@ FIRST_FILE = '''"""{name}: a JIT of my own.
 '''
 README = """# {name}: a JAX of my own
 
-An empty file becomes a package that traces, compiles, differentiates and batches. What is here:
+An empty file becomes a package that traces, compiles, differentiates and batches. This folder has:
 
 - `{name}.py`: yours. It may import files beside it, or become a folder `{name}/` with as many files as you like.
-- `ladder/01_one_door.md` and so on: eighteen rungs. From 19 on you write the compiler, too, and XLA runs nothing: you can begin
-  rung 19 once rung 11 passes, and rung 22 once rung 14 does. A page says what is asked and shows an idea, not a design: classes,
-  files and names inside are your own. Beside each page are its programs, which the checks run. They import `climbing`
-  and others, which only the checker has; the first lines of `ladder/01_one_door_programs.py` say what is compared, and how.
+- `ladder/01_one_door.md` and so on: the pages of the rungs, which are the steps of this exercise. After rung 18 the package is whole.
+  On rungs 19 to 23 you write the compiler, too, and XLA runs nothing: you can begin rung 19 once rung 11 passes, and rung 22 once
+  rung 14 does. A page says what is asked and shows an idea, not a design: classes, files and names inside are your own. Beside each
+  page are its programs, which the checks run. They import `climbing` and others, which only the checker has; the first lines of
+  `ladder/01_one_door_programs.py` say what is compared, and how.
 - `xla.py`: given, the only way to the machine. Read it; verdicts use the given one, whatever you do to yours. So is `cc.py`, for the
   rungs from 19 on: it needs a C compiler.
 - `test_ladder.py`: for those who prefer pytest. `pytest` runs the programs of the rung that you are at, and of all below.
 
 ```sh
 jitkit                 # watches: on each save, the programs of your rung and of all below it
-jitkit check 7         # the same once, for rungs 01 to 07: what stood must not fall
-jitkit check 19        # 01 to 11, and 19; of 12 to 18 those that have passed once
+jitkit check 7         # the same once, for rungs 01 to 07: what worked before must still work
+jitkit check 19        # runs rungs 01 to 11 and 19, and those of 12 to 18 that have passed before
 jitkit hint 7          # three hints a rung, one further each time; --step 1 shows one again
 jitkit show 7          # its page; with --solution --give-up, how the reference does it
 jitkit status          # where you are
