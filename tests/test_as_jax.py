@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import py_compile
 import subprocess
 import sys
 import textwrap
@@ -106,11 +107,44 @@ def test_a_file_elsewhere_has_its_own_folder_on_the_path(folder):
         "def f(:",
         "import sys; sys.excepthook = lambda *error: print('hooked', error[0].__name__)\nassert 0",
         "import no_such_module",
+        "import sys; sys.stdout.close()",
     ],
 )
 def test_status_and_traceback_are_pythons_own(tmp_path, end):
     program = write(tmp_path, "ends.py", f"import atexit\natexit.register(print, 'bye')\n{end}\n")
     assert as_jax(program.name, cwd=tmp_path) == python(program.name, cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"# coding: latin-1\nprint(ascii('h\xe9'))\n",
+        b"\xef\xbb\xbf# coding: utf-8\nprint(1)\n",
+        b"print(1)\n# h\xe9\n",
+        b'"a"\n"h\xe9"\n',
+        b"#!/usr/bin/python\n# coding: ascii\nprint('h\xe9')\n",
+        b"1\n2\n# coding: latin-1\nprint('h\xe9')\n",
+        b"# coding: utf-8\nprint('h\xe9')\n",
+        b"# coding: nonsense\n",
+    ],
+)
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="later versions of Python may word these errors otherwise")
+def test_a_file_is_read_in_the_encoding_that_it_declares(tmp_path, source):
+    (tmp_path / "program.py").write_bytes(source)
+    assert as_jax("program.py", cwd=tmp_path) == python("program.py", cwd=tmp_path)
+
+
+def test_a_compiled_file_is_run(tmp_path):
+    program = write(tmp_path, "program.py", "import sys\nprint(sys.argv, __file__)\nsys.exit(3)\n")
+    py_compile.compile(str(program), cfile=str(tmp_path / "program.pyc"))
+    found = as_jax("program.pyc", "a", cwd=tmp_path)
+    assert found == python("program.pyc", "a", cwd=tmp_path)
+    assert found[0] == 3
+
+
+def test_a_report_of_a_program_that_closed_its_output_is_written(tmp_path):
+    status, _, said = as_jax("--explain", "-c", "import sys; sys.stdout.close()", cwd=tmp_path)
+    assert (status, said.splitlines()[0][:27]) == (0, "jitkit: 0 jitted functions:")
 
 
 def test_the_traceback_of_a_module_that_cannot_be_compiled_has_no_line_of_ours(tmp_path):

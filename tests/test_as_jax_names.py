@@ -353,9 +353,9 @@ def test_the_folder_of_executables_is_set_as_in_jax(tmp_path):
 def test_pallas_can_be_imported_and_its_names_say_that_they_are_not_here(tmp_path):
     program = """
         import jax.experimental.pallas as pl
-        from jax.experimental.pallas import triton as plt
+        from jax.experimental.pallas import mosaic_gpu, tpu as pltpu, triton as plt
 
-        for module in (pl, plt):
+        for module in (pl, plt, pltpu, mosaic_gpu):
             try:
                 module.pallas_call
             except AttributeError as error:
@@ -368,7 +368,7 @@ def test_pallas_can_be_imported_and_its_names_say_that_they_are_not_here(tmp_pat
             "module 'jax.experimental.pallas' has no attribute 'pallas_call'",
             "Pallas is not here: write the kernel with jitkit.numpy and `lax`.",
         ]
-        * 2
+        * 4
     )
 
 

@@ -101,7 +101,8 @@ def run(what: argparse.Namespace) -> None:
         sys.exit(problem.status)
     finally:
         ended.close()
-        sys.stdout.flush()
+        if (watch or exploring) and sys.stdout is not None and not sys.stdout.closed:
+            sys.stdout.flush()
         if watch is not None:
             print(*watch.lines(), sep="\n", file=sys.stderr)
         if exploring is not None:

@@ -5,16 +5,18 @@ JAX: jax/_src/traceback_util.py:filter_traceback
 
 from __future__ import annotations
 
+import codecs
 import importlib.machinery
 import io
 import os
 import pathlib
 import pkgutil
+import re
 import runpy
 import sys
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 
 class NoProgram(Exception):
@@ -40,10 +42,13 @@ def run_file(path: str, arguments: Sequence[str]) -> None:
         raise NoProgram(f"can't open file {os.path.join(os.getcwd(), path)!r}: [Errno 2] {os.strerror(2)}", 2)
     _first_on_path(os.path.dirname(os.path.realpath(path)))
     path = os.path.join(os.getcwd(), path)  # like Python's, `__file__` keeps a `./`
-    loader = importlib.machinery.SourceFileLoader("__main__", path)
-    program = _as_main(path, None, loader)
-    source = pathlib.Path(path).read_bytes()
-    _run_source(source, path, program)
+    if path.endswith(".pyc"):
+        compiled = importlib.machinery.SourcelessFileLoader("__main__", path)
+        program = _as_main(path, None, compiled)
+        _run(lambda: exec(cast(types.CodeType, compiled.get_code("__main__")), vars(program)))
+        return
+    program = _as_main(path, None, importlib.machinery.SourceFileLoader("__main__", path))
+    _run_source(pathlib.Path(path).read_bytes(), path, program)
 
 
 def run_module(name: str, arguments: Sequence[str]) -> None:
@@ -75,7 +80,41 @@ def _run_code_of(spec: importlib.machinery.ModuleSpec, code: types.CodeType) -> 
 
 def _run_source(source: str | bytes, name: str, program: types.ModuleType) -> None:
     """Compile a program, without the `from __future__` imports of this module, and run it."""
-    _run(lambda: exec(compile(source, name, "exec", dont_inherit=True), vars(program)))
+
+    def compile_and_run() -> None:
+        if isinstance(source, bytes):
+            _check_encoding(source, name)
+        exec(compile(source, name, "exec", dont_inherit=True), vars(program))
+
+    _run(compile_and_run)
+
+
+_DECLARATION = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)")  # PEP 263
+
+
+def _check_encoding(source: bytes, name: str) -> None:
+    """Raise SyntaxError, in Python's words, if a file is not in the encoding that it declares, or not in UTF-8 if it declares none.
+
+    `compile` lets such bytes pass in comments, and says something else of them in other places.
+    """
+    declared = _DECLARATION.match(source.removeprefix(codecs.BOM_UTF8))
+    encoding = declared[1].decode() if declared else "utf-8"
+    try:
+        source.decode(encoding)
+    except UnicodeDecodeError as error:
+        if declared is None:
+            line = source.count(b"\n", 0, error.start) + 1
+            raise SyntaxError(_NOT_UTF_8.format(source[error.start], name, line)) from None
+        if codecs.lookup(encoding).name != "utf-8":  # otherwise `compile` says where the byte is, as Python does
+            raise SyntaxError(f"encoding problem: {encoding}") from None
+    except LookupError:
+        raise SyntaxError(f"encoding problem: {encoding}") from None
+
+
+_NOT_UTF_8 = (
+    "Non-UTF-8 code starting with '\\x{:02x}' in file {} on line {}, but no encoding declared; "
+    "see https://peps.python.org/pep-0263/ for details"
+)
 
 
 def run_code(code: str, arguments: Sequence[str]) -> None:

@@ -2,7 +2,9 @@
 
 Pallas is a language of kernels, with its own compilers.
 
-    triton       the name of its module for kernels in Triton
+    mosaic_gpu   the names of its modules for kernels: of GPUs,
+    triton       of GPUs, in Triton,
+    tpu          and of TPUs
 
 JAX: jax/_src/pallas/pallas_call.py:pallas_call
 """

@@ -1,0 +1,12 @@
+"""The name `jax.experimental.pallas.mosaic_gpu`. It is empty
+
+JAX: jax/_src/pallas/pallas_call.py:pallas_call
+"""
+
+from __future__ import annotations
+
+import sys
+
+from .. import pallas
+
+vars(sys.modules[__name__])["__getattr__"] = pallas.__getattr__
