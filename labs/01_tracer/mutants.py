@@ -72,7 +72,7 @@ edit(
 edit(
     "01.2",
     "the dtype of a result is that of its operands",
-    "Which dtype has `x < y`? What is the parameter `result` for?",
+    "What is the dtype of `x < y`? What is the parameter `result` for?",
     "result(*operands), ",
     "operands[0].dtype, ",
     target="elementwise_aval",
@@ -1080,7 +1080,7 @@ def first_and_last_shape(name, shapes):
 @mutant(
     "01.2",
     "this function lets a scalar through, too",
-    "How many axes has a scalar, and how many must all have?",
+    "How many axes does a scalar have, and how many must all have?",
     target="broadcast_equal_ranks",
 )
 def scalars_fit_here(name, shapes):
@@ -1157,7 +1157,7 @@ def strong_with_another_dtype(name, accepts, result, one_dtype, operands):
 @mutant(
     "01.2",
     "dtypes need comparing only if there are two operands",
-    "How many operands has `clamp`, and which dtypes may they have?",
+    "How many operands does `clamp` have, and which dtypes may they have?",
     target="elementwise_aval",
 )
 def two_dtypes_only(name, accepts, result, one_dtype, operands):
@@ -1436,7 +1436,7 @@ def bools_are_indices(self):
 @mutant(
     "01.6",
     "one integer is an index, whatever its axes",
-    "Which type has an index: i32[], or i32[1], too?",
+    "What is the type of an index: i32[], or i32[1], too?",
     target="Tracer.__index__",
 )
 def one_element_is_an_index(self):
@@ -1493,7 +1493,7 @@ def all_errors_are_of_tracing(force, x, context=""):
 @mutant(
     "01.6",
     "whatever has an `aval` is a tracer",
-    "Has an ordinary array the attribute `aval`?",
+    "Does an ordinary array have the attribute `aval`?",
     target="concrete_or_error",
 )
 def avals_are_traced(force, x, context=""):

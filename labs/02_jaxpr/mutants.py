@@ -449,7 +449,7 @@ edit(
 edit(
     "02.7",
     "an operand is a tracer",
-    "What is the `2.0` of `x * 2.0`? Has it an atom?",
+    "What is the `2.0` of `x * 2.0`? Does it have an atom?",
     "x.atom if type(x) is DynamicJaxprTracer and x._trace is self else self.lift(x)",
     "x.atom",
 )
@@ -506,7 +506,7 @@ edit(
 edit(
     "02.7",
     "a rule takes operands of any kind",
-    "The rule reads `operand.atom`. Has a numpy array one?",
+    "The rule reads `operand.atom`. Does a numpy array have one?",
     "tracers = [self.to_tracer(x) for x in args]",
     "tracers = list(args)",
 )
@@ -822,7 +822,7 @@ edit(
 edit(
     "02.2",
     "the order of constants does not matter",
-    "`consts` of the trace has the constants in the order in which they came. Which order has yours?",
+    "`consts` of the trace has the constants in the order in which they came. In which order are they in yours?",
     "in self.consts.items() if",
     "in reversed(self.consts.items()) if",
 )
@@ -913,7 +913,7 @@ edit(
 edit(
     "02.2",
     "the effects are those of the last equation",
-    "The first line prints, the last one adds. Has the program an effect?",
+    "The first line prints, the last one adds. Does the program have an effect?",
     "(*(eqn.effects for eqn in self.eqns if eqn.effects))",
     "(*(eqn.effects for eqn in self.eqns[-1:] if eqn.effects))",
 )
@@ -922,7 +922,7 @@ edit(
 edit(
     "02.2",
     "a result that comes twice is one result",
-    "`return x, x`: how many outputs has the program?",
+    "`return x, x`: how many outputs does the program have?",
     "outvars = [self.to_tracer(x).atom for x in outs]",
     "outvars = list(dict.fromkeys(self.to_tracer(x).atom for x in outs))",
 )
@@ -1008,7 +1008,7 @@ edit(
 edit(
     "02.5",
     "the message names the variable's type first",
-    "Which type does the rule give, and which has the variable?",
+    "Which type does the rule give, and which type does the variable have?",
     'inconsistently typed as {pp_aval(aval)} "\n                    f"for let-binder of type {pp_aval(var.aval)}"',
     'inconsistently typed as {pp_aval(var.aval)} "\n                    f"for let-binder of type {pp_aval(aval)}"',
     target="ill_typed_results",
@@ -1054,7 +1054,7 @@ edit(
 edit(
     "02.7",
     "the same operand twice is one operand",
-    "`x * x`: how many operands has the equation?",
+    "`x * x`: how many operands does the equation have?",
     "        atoms.append(atom)\n        avals.append(atom.aval)",
     "        if not any(atom is other for other in atoms):\n            atoms.append(atom)\n"
     "        avals.append(atom.aval)",
@@ -1253,7 +1253,9 @@ def in_the_old_places(eqns, outputs):
 
 
 @mutant(
-    "02.6", "an equation without operands is not needed", "How many operands has `iota`, and may its result be needed?"
+    "02.6",
+    "an equation without operands is not needed",
+    "How many operands does `iota` have, and may its result be needed?",
 )
 def needs_something(eqns, outputs):
     live, kept = set(outputs), []

@@ -114,7 +114,7 @@ def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
 
 
 # --- 03.4 Unflatten (2 points) ------------------------------------------------------------------------------
-# The way back: a structure and a list of leaves give a tree.
+# Write the way back: make a tree of a structure and a list of leaves.
 
 
 class PyTreeDef:

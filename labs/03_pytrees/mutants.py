@@ -115,7 +115,7 @@ def takes_tuples(cls):
 @mutant(
     "03.2",
     "None is a leaf",
-    "What is `type(None)` in the table? Need None be treated otherwise?",
+    "What is `type(None)` in the table? Does None have to be treated otherwise?",
     target="find_node_type",
 )
 def leaves_none_alone(cls):
@@ -248,7 +248,7 @@ def one_kind_of_sequence(leaves, tree):
 @mutant(
     "03.3",
     "each tree gets a new structure",
-    "Flatten two trees that are built alike. Are their structures equal? Who would make them so?",
+    "Flatten two trees that are built alike. Must their structures be equal?",
     target="flatten_into",
 )
 def makes_new_structures(leaves, tree):
@@ -736,7 +736,7 @@ def inner(leaves, path, tree, stops):
 @mutant(
     "03.3",
     "a class derived from a node is a node",
-    "What is an instance of `class Config(dict)`: which NodeType has `node_types` for exactly this class?",
+    "What is an instance of `class Config(dict)`: which NodeType does `node_types` hold for exactly this class?",
     target="flatten_into",
 )
 def takes_derived_apart(leaves, tree):
@@ -952,7 +952,7 @@ edit(
 edit(
     "03.4",
     "the leaves come in a list",
-    "`leaves` may be a generator. Has it a length?",
+    "`leaves` may be a generator. Does it have a length?",
     "leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)",
     "leaves",
     target="PyTreeDef.unflatten",
@@ -1187,7 +1187,7 @@ edit(
     "tree_unflatten(in_tree, leaves)", "tree_unflatten(in_tree, leaves[: in_tree.num_leaves])",
 )  # fmt: skip
 edit(
-    "03.5", "the name of the new function does not matter", "Which name has the traced function in a profile, or in an error?",
+    "03.5", "the name of the new function does not matter", "What is the name of the traced function in a profile, or in an error?",
     "@functools.wraps(fun)\n", "\n",
 )  # fmt: skip
 edit(
@@ -1354,7 +1354,7 @@ def believes_a_single_leaf_may_come_without_a_list(self, leaves):
 @mutant(
     "03.4",
     "a structure without leaves has no children",
-    "How many leaves, and how many children, has `[[], []]`?",
+    "How many leaves, and how many children, does `[[], []]` have?",
     target="PyTreeDef.build",
 )
 def believes_without_leaves_there_is_nothing_to_build(self, leaves, start):

@@ -5,7 +5,7 @@ from jitkit.kata.mutants import also_right, edit, mutant
 # --- 04.1 Types and constants ---------------------------------------------------------------------------------------
 
 edit(
-    "04.1", "a scalar is an array of one element", "How many sizes has a scalar: one, or none?",
+    "04.1", "a scalar is an array of one element", "How many sizes does a scalar have: one, or none?",
     "for n in shape)}", "for n in shape or (1,))}", target="tensor_type",
 )  # fmt: skip
 edit(
@@ -27,7 +27,7 @@ edit(
     "not np.isfinite(x) or dtype.type(float(decimal)) == x", target="scalar_text",
 )  # fmt: skip
 edit(
-    "04.1", "a number in text is a double", "How many bytes has a float32, and how many do you write?",
+    "04.1", "a number in text is a double", "How many bytes does a float32 have, and how many do you write?",
     "np.asarray(x).tobytes()", "np.float64(x).tobytes()", target="scalar_text",
 )  # fmt: skip
 edit(
@@ -58,7 +58,7 @@ edit(
 # --- 04.2 Operands ----------------------------------------------------------------------------------------------------
 
 edit(
-    "04.2", "StableHLO broadcasts", "Which shapes have the operands of your `stablehlo.multiply`?",
+    "04.2", "StableHLO broadcasts", "What are the shapes of the operands of your `stablehlo.multiply`?",
     "return self.broadcast_in_dim(env[atom], atom.aval, shape, range(atom.aval.ndim))", "return env[atom]",
     target="LoweringContext.read_spread",
 )  # fmt: skip
@@ -95,7 +95,7 @@ edit(
     "scalar.tobytes()", "float(scalar.real)", target="LoweringContext.splat",
 )  # fmt: skip
 edit(
-    "04.2", "equal bits are one constant", "Which bits has the int32 0, and which the float32 0.0?",
+    "04.2", "equal bits are one constant", "What are the bits of the int32 0, and what are those of the float32 0.0?",
     "(scalar.tobytes(), aval)", "scalar.tobytes()", target="LoweringContext.splat",
 )  # fmt: skip
 
@@ -153,7 +153,7 @@ edit(
     "rule(self, *names, **eqn.params)", "rule(self, *names)", target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
-    "04.3", "operands have the types of the jaxpr", "The scalar was broadcast before the rule was called. Which type has it in `avals_in`?",
+    "04.3", "operands have the types of the jaxpr", "The scalar was broadcast before the rule was called. What is its type in `avals_in`?",
     "avals_in.append(with_shape(aval, shape))", "avals_in.append(aval)",
     target="LoweringContext.lower_equation",
 )  # fmt: skip
@@ -202,7 +202,7 @@ edit(
     "{list(lhs_batch)} x {list(rhs_batch)}", "{sorted(lhs_batch)} x {sorted(rhs_batch)}",
 )  # fmt: skip
 edit(
-    "04.4", "StableHLO converts", "Which dtypes have the operands of your line?",
+    "04.4", "StableHLO converts", "What are the dtypes of the operands of your line?",
     "lhs, rhs = ctx.convert(lhs, lhs_aval, lhs_dtype), ctx.convert(rhs, rhs_aval, rhs_dtype)", "pass",
 )  # fmt: skip
 edit(
@@ -238,7 +238,7 @@ def begins_with_a_finite_number(dtype):
 
 
 edit(
-    "04.5", "a region takes two numbers", "Two arrays are folded together. How many arguments has the region?",
+    "04.5", "a region takes two numbers", "Two arrays are folded together. How many arguments does the region have?",
     "([*scalars, *scalars],", "([*scalars[:1], *scalars[:1]],", target="emit_reduce",
 )  # fmt: skip
 edit(
@@ -258,7 +258,7 @@ edit(
 
 
 @mutant(
-    "04.6", "a nested jit is always inlined", "How many functions has your module?", target="LoweringContext.call_jaxpr"
+    "04.6", "a nested jit is always inlined", "How many functions does your module have?", target="LoweringContext.call_jaxpr"
 )  # fmt: skip
 def inlines(self, name, jaxpr, args):
     return self.inline(jaxpr, args)
@@ -286,7 +286,7 @@ def looks_up_by_name(self, name, jaxpr, args):
 
 
 edit(
-    "04.6", "a call has one result", "How many results has the function's type?",
+    "04.6", "a call has one result", "How many results does the function's type have?",
     "function.results = [type_of(aval) for aval in jaxpr.out_avals]", "function.results = [type_of(jaxpr.out_avals[0])]",
     target="lower_function",
 )  # fmt: skip
@@ -316,7 +316,7 @@ def knows_jaxprs_only(self, name, jaxpr, args):
 
 
 edit(
-    "04.6", "a function takes all tokens", "Which effects has the function that is called, and which have you?",
+    "04.6", "a function takes all tokens", "What are the effects of the function that is called, and which tokens do you have?",
     "for effect in function.ordered]", "for effect in self.tokens]", target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 edit(
@@ -328,7 +328,7 @@ edit(
     'jaxpr, "")', "jaxpr, self.name_stack)", target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 edit(
-    "04.6", "a function's lines are named after the caller's scopes", "Which name stack has the context that writes the function?",
+    "04.6", "a function's lines are named after the caller's scopes", "What is the name stack of the context that writes the function?",
     "LoweringContext(function, name_stack)", 'LoweringContext(function, f"jit({name})")', target="lower_function",
 )  # fmt: skip
 
@@ -723,7 +723,7 @@ def emit_reduce_asks_numpy_and_halves(ctx, operands, inits, axes, avals_out, red
 edit(
     "04.2",
     "a literal is always a float32",
-    "`n + 3` of an int32: which type has the constant 3?",
+    "`n + 3` of an int32: what is the type of the constant 3?",
     "self.splat(atom.val, atom.aval)",
     "self.splat(float(atom.val), atom.aval.update(dtype=np.dtype('float32')))",
     target="LoweringContext.read",
@@ -913,7 +913,7 @@ def six_digits_of_parts(x):
 @mutant(
     "04.2",
     "a constant can be found by its number of elements",
-    "How many elements have f32[1,0] and f32[3,0]?",
+    "How many elements do f32[1,0] and f32[3,0] have?",
     target="LoweringContext.read_spread",
 )
 def as_many_elements(self, atom, env, shape):
@@ -965,7 +965,7 @@ def literals_by_number(self, atom, env):
 @mutant(
     "04.3",
     "the result has the shape of the largest operand",
-    "Which shape have f32[4,1] and f32[1,3] together?",
+    "To which shape are f32[4,1] and f32[1,3] broadcast together?",
     target="LoweringContext.lower_equation",
 )
 def longest_operand(self, eqn, env):
@@ -1071,7 +1071,7 @@ def a_token_for_each(module, name, jaxpr, name_stack):
 @mutant(
     "04.6",
     "a result that comes twice is one result",
-    "`return y, -x, y`: how many results has the function?",
+    "`return y, -x, y`: how many results does the function have?",
     target="lower_function",
 )
 def results_once(module, name, jaxpr, name_stack):

@@ -39,7 +39,7 @@ edit(
     "config.local.state.options, ", "", target="Traceable.trace_key",
 )  # fmt: skip
 edit(
-    "05.1", "every key has a tree", "A key has one of two forms. Which one has the key of `f(x, 2.0)`?",
+    "05.1", "every key has a tree", "A key has one of two forms. Which of them does the key of `f(x, 2.0)` have?",
     "not arguments.statics and tree is flat_tree(len(keys))", "False", target="Jitted.key_of_call",
 )  # fmt: skip
 
@@ -211,7 +211,7 @@ edit(
     "Entry(executable, traced.out_tree, keys)", "Entry(executable, traced.out_tree, avals)", target="Jitted.make_entry",
 )  # fmt: skip
 edit(
-    "05.4", "the result has the tree of the arguments", "Which tree has the result? Who knows it?",
+    "05.4", "the result has the tree of the arguments", "What is the tree of the result? Who knows it?",
     "Entry(executable, traced.out_tree, keys)", "Entry(executable, tree.children()[0], keys)", target="Jitted.make_entry",
 )  # fmt: skip
 edit(
@@ -303,7 +303,7 @@ edit(
     "if any(isinstance(const, Tracer) for const in jaxpr.consts):", "if jaxpr.consts:", target="NestedCall.__init__",
 )  # fmt: skip
 edit(
-    "05.6", "donation is for the outermost jit", "How many flags has `donated_invars`, and which of them belong to the arguments?",
+    "05.6", "donation is for the outermost jit", "How many flags does `donated_invars` have, and which of them belong to the arguments?",
     "(False,) * len(self.outer) + donated", "(False,) * (len(self.outer) + len(donated))", target="NestedCall.__init__",
 )  # fmt: skip
 edit(
@@ -326,7 +326,7 @@ edit(
 edit(
     "05.7",
     "all results have the same type",
-    "Has the second result the type of the first?",
+    "Does the second result have the type of the first?",
     "arrays(run(leaves), avals, keys)",
     "(Array(b, avals[0], keys[0]) for b in run(leaves))",
     target="runner",
@@ -411,7 +411,7 @@ edit(
 edit(
     "05.8",
     "`key` can be called with whatever was passed",
-    "`key` reads `x.dtype`. Has the number 1.5 one?",
+    "`key` reads `x.dtype`. Does the number 1.5 have a dtype?",
     "x = jax.device_put(x)\n        found = key(x)\n",
     "found = key(x)\n        x = jax.device_put(x)\n",
 )
@@ -987,7 +987,7 @@ edit(
 edit(
     "05.7",
     "all results have the aval of the first",
-    "Two results of different types: which aval has the second?",
+    "Two results of different types: what is the aval of the second?",
     "return lambda leaves: put_together(arrays(run(leaves), avals, keys))",
     "return lambda leaves: put_together(arrays(run(leaves), avals[:1] * len(avals), keys[:1] * len(keys)))",
     target="runner",
@@ -1217,7 +1217,7 @@ def believes_a_method_is_its_function(fun):
 @mutant(
     "05.2",
     "a partial function shares the cache of the function inside",
-    "A partial function has a function inside. What else has it?",
+    "A partial function has a function inside. What else does it have?",
     target="cache_of",
 )
 def believes_a_partial_function_is_its_function(fun):
@@ -1359,7 +1359,9 @@ def believes_no_leaves_are_none(self, leaves):
     return tree_unflatten(self.out_tree, out) if out else None
 
 
-@mutant("05.6", "every function has a `__name__`", "Has a partial function a `__name__`?", target="Jitted.nested_call")
+@mutant(
+    "05.6", "every function has a `__name__`", "Does a partial function have a `__name__`?", target="Jitted.nested_call"
+)
 def believes_every_function_has_a___name(self, args, kwargs):
     arguments, tree, avals = self.signature(args, kwargs)
     traced = self.traced_alone(arguments, tree, avals)
@@ -1374,7 +1376,7 @@ def believes_every_function_has_a___name(self, args, kwargs):
 @mutant(
     "05.7",
     "all results have the key of the first",
-    "Two results have different types. Which key has the second?",
+    "Two results have different types. What is the key of the second?",
     target="runner",
 )
 def believes_all_results_have_the_key_of_the_first(executable, out_tree, leaf_keys):
@@ -1558,7 +1560,7 @@ def believes_a_call_is_remembered_by_its_types(self, args, kwargs):
 @mutant(
     "05.6",
     "an inlined function closes over nothing",
-    "The function closes over a tracer. Which inputs has its jaxpr?",
+    "The function closes over a tracer. What are the inputs of its jaxpr?",
     target="NestedCall.bind",
 )
 def believes_what_is_inlined_closes_over_nothing(self, leaves):

@@ -54,7 +54,7 @@ edit(
 edit(
     "06.1",
     "the signature tells the number of arguments",
-    "`def f(x, *args)`: how many positional arguments has a call?",
+    "`def f(x, *args)`: how many positional arguments does a call have?",
     "if not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):",
     "if True:",
 )
@@ -278,7 +278,7 @@ edit(
 edit(
     "06.3",
     "a position that is given twice is static twice",
-    "There are two arguments, and 1 and -1 are static. How many static arguments has the call?",
+    "There are two arguments, and 1 and -1 are static. How many static arguments does the call have?",
     "{i % count for i in spec.static_argnums if i < count}",
     "[i % count for i in spec.static_argnums if i < count]",
     target="split_call",
@@ -863,7 +863,7 @@ edit(
 edit(
     "06.3",
     "the arity counts the dynamic arguments only",
-    "`f(x, 3)` with a static 3: how many positional arguments had the call?",
+    "`f(x, 3)` with a static 3: how many positional arguments did the call have?",
     "return Arguments(dynamic, dynamic_kwargs, tuple(statics), count)",
     "return Arguments(dynamic, dynamic_kwargs, tuple(statics), len(dynamic))",
     target="split_call",
@@ -925,7 +925,7 @@ edit(
 edit(
     "06.5",
     "collected items are counted from the first argument of the call",
-    "`def f(x, *rest)`: which number has the second argument of a call in `rest`?",
+    "`def f(x, *rest)`: what is the number of the second argument of a call in `rest`?",
     "for i in range(count - len(names))]",
     "for i in range(len(names), count)]",
     target="positional_names",
@@ -1071,7 +1071,7 @@ def or_next(self, args, kwargs):
     return result, {**kwargs, **{k: s.value for k, s in self.statics if isinstance(k, str)}}
 
 
-@mutant("06.5", "each argument has at least one leaf", "How many leaves has None?", target="argument_names")
+@mutant("06.5", "each argument has at least one leaf", "How many leaves does None have?", target="argument_names")
 def a_leaf_at_least(fun, arguments):
     signature = signature_of(fun)
     names = positional_names(signature, arguments.arity)

@@ -240,7 +240,7 @@ def computes_before(ctx, index, *args, branches):
 edit(
     "07.5",
     "an operation has one result",
-    "How many results has the equation, and how many names do you return?",
+    "How many results does the equation have, and how many names do you return?",
     "        len(out_avals),\n",
     "        1,\n",
 )
@@ -661,7 +661,7 @@ def int8_clamp(index, branches, *operands, operand=NOT_GIVEN):
     return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
 
 
-@mutant("07.2", "equal branches are merged", "switch(i, [f, g, f]): how many branches has the equation?")
+@mutant("07.2", "equal branches are merged", "switch(i, [f, g, f]): how many branches does the equation have?")
 def by_function(index, branches, *operands, operand=NOT_GIVEN):
     if not all(callable(branch) for branch in branches):
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
@@ -719,7 +719,7 @@ def with_where(index, branches, *operands, operand=NOT_GIVEN):
 @mutant(
     "07.3",
     "a branch that closes over nothing gets no constants",
-    "One branch closes over a table, the other over nothing. Which inputs have they?",
+    "One branch closes over a table, the other over nothing. What are their inputs?",
 )
 def own_consts(what, index, functions, operands):
     args, in_tree = tree_flatten(operands)
@@ -945,7 +945,7 @@ def with_next(what, names, bodies, traced):
 @mutant(
     "07.5",
     "a region of `case` takes the operands as arguments",
-    "Has a region of `stablehlo.case` arguments? The README shows one.",
+    "Does a region of `stablehlo.case` have arguments? The README shows one.",
 )
 def with_arguments(ctx, index, *args, branches):
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
@@ -963,7 +963,7 @@ def with_arguments(ctx, index, *args, branches):
 @mutant(
     "07.5",
     "`case` takes the operands beside the index",
-    "How many operands has `stablehlo.case`? The README shows one.",
+    "How many operands does `stablehlo.case` have? The README shows one.",
 )
 def operands_beside(ctx, index, *args, branches):
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
@@ -1091,7 +1091,7 @@ edit(
 edit(
     "07.1",
     "the index is a truth value",
-    "Which dtype has the index of `cond` in the program that the docstring shows?",
+    "What is the dtype of the index of `cond` in the program that the docstring shows?",
     "    index = convert_element_type(pred, np.int32)\n",
     "    index = pred\n",
 )
@@ -1201,7 +1201,7 @@ edit(
 edit(
     "07.5",
     "the index is an i32, whatever it is",
-    "Which type has the index that the equation got?",
+    "What is the type of the index that the equation got?",
     "({type_of(ctx.avals_in[0])}) ->",
     "({type_of(ctx.avals_in[-1])}) ->",
 )
@@ -1210,7 +1210,7 @@ edit(
 edit(
     "07.5",
     "the number of results is that of the equation",
-    "With a token for each effect: how many results has the operation?",
+    "With a token for each effect: how many results does the operation have?",
     "        len(out_avals),\n",
     "        len(ctx.avals_out),\n",
 )

@@ -364,7 +364,7 @@ edit(
 edit(
     "08.6",
     "known bounds are Python numbers",
-    "`fori_loop(np.int8(0), np.int16(5), ...)`: both bounds are known. Which dtype has the index?",
+    "`fori_loop(np.int8(0), np.int16(5), ...)`: both bounds are known. What is the dtype of the index?",
     "dtype = dtype_of_bounds(lower, upper)\n    trips = known_trips(lower, upper)",
     "trips = known_trips(lower, upper)\n    dtype = dtype_of_bounds(lower, upper) if trips is None else None",
     target="fori_loop",
@@ -372,7 +372,7 @@ edit(
 edit(
     "08.6",
     "the index is always an int32",
-    "`fori_loop(0, np.int8(5), ...)`: which dtype has the index?",
+    "`fori_loop(0, np.int8(5), ...)`: what is the dtype of the index?",
     "dtype = dtype_of_bounds(lower, upper)",
     "dtype = np.dtype('int32')",
     target="fori_loop",
@@ -965,7 +965,7 @@ def believes_a_single_step_needs_no_loop(lower, upper, body_fun, init_val, *, un
     return count_by_while(lower, upper, body_fun, init_val)
 
 
-@mutant("08.1", "None is a leaf of the carry", "How many leaves has the tree `(x, None)`?")
+@mutant("08.1", "None is a leaf of the carry", "How many leaves does the tree `(x, None)` have?")
 def believes_none_is_a_leaf_of_the_carry(cond, body, init_val):
     leaves, carry_tree = tree_flatten(init_val, lambda x: x is None)
     in_tree = treedef_tuple((carry_tree,))
@@ -983,7 +983,7 @@ def believes_none_is_a_leaf_of_the_carry(cond, body, init_val):
 @mutant(
     "08.2",
     "one object is converted once, to one type",
-    "The 0 of two parts is one object in Python. Have both parts one type?",
+    "The 0 of two parts is one object in Python. Do both parts have the same type?",
 )
 def believes_a_number_is_converted_once(leaves, avals, out_avals):
     new, changed = ([], False)

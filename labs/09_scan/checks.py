@@ -486,7 +486,7 @@ def runs_in_reverse(jk, rng):
 
 @check(
     "09.4",
-    "With zero steps there is no loop: the carry comes back unchanged, and the outputs are empty. One step is a step.",
+    "With zero steps there is no loop: the carry comes back unchanged, and the outputs are empty. With one step there is a loop.",
     against=[
         "a loop of no trips can be written like any other",
         "one step needs no loop",

@@ -47,7 +47,7 @@ edit(
 edit(
     "09.1",
     "outputs are joined end to end",
-    "Four steps return an array of shape (2, 2) each. Which shape has the result?",
+    "Four steps return an array of shape (2, 2) each. What is the shape of the result?",
     "[expand_dims(y, (0,)) for y in in_order]",
     "[y if y.ndim else expand_dims(y, (0,)) for y in in_order]",
     target="stack_elements",
@@ -79,7 +79,7 @@ edit(
 edit(
     "09.2",
     "`length` is never needed",
-    "How many steps has a scan over None?",
+    "How many steps does a scan over None have?",
     "    if length is not None:",
     "    if False:",
 )
@@ -655,7 +655,7 @@ edit(
 edit(
     "09.5",
     "an element is a number",
-    "The elements of `f32[8,3]` have the type `f32[3]`. What shape has a block of two of them?",
+    "The elements of `f32[8,3]` have the type `f32[3]`. What is the shape of a block of two of them?",
     "(trips, unroll, *x.shape[1:])",
     "(trips, unroll)",
 )
@@ -730,7 +730,7 @@ edit(
 edit(
     "09.2",
     "the other arrays need not be compared with the first",
-    "Have the other arrays as many elements as the first?",
+    "Do the other arrays have as many elements as the first?",
     "if len(set(sizes)) > 1:",
     "if False:",
 )
@@ -958,7 +958,7 @@ edit(
 edit(
     "09.5",
     "no steps can be treated as steps that are left over",
-    "If there are no steps, which shape have the outputs?",
+    "If there are no steps, what is the shape of the outputs?",
     "    if rest:\n",
     "    if not length:\n        return one_after_the_other(step, carry, xs, 0, reverse)\n    if rest:\n",
 )
@@ -986,7 +986,7 @@ edit(
 edit(
     "09.1",
     "an element has a shape",
-    "`ys` may be Python numbers. Have they a `shape`?",
+    "`ys` may be Python numbers. Do they have a `shape`?",
     "concatenate([expand_dims(y, (0,)) for y in in_order], 0)",
     "concatenate([reshape(y, (1, *y.shape)) for y in in_order], 0)",
     target="stack_elements",
@@ -1043,7 +1043,7 @@ edit(
 edit(
     "09.4",
     "an output has the dtype of the elements",
-    "The step compares its element with 0. Which dtype has its output?",
+    "The step compares its element with 0. What is the dtype of its output?",
     "ys = [empty((length, *aval.shape), aval.dtype) for aval in y_avals]",
     "ys = [empty((length, *aval.shape), xs[0].dtype if xs else aval.dtype) for aval in y_avals]",
 )
@@ -1243,7 +1243,9 @@ def believes_an_output_is_a_float32(step, carry, xs, y_avals, length, reverse, u
     return (carry, ys)
 
 
-@mutant("09.5", "every output has one axis", "An output may be a matrix. Which shape have the outputs of all steps?")
+@mutant(
+    "09.5", "every output has one axis", "An output may be a matrix. What is the shape of the outputs of all steps?"
+)
 def believes_an_output_has_one_axis(step, carry, xs, y_avals, length, reverse, unroll):
     if length == 0:
         return loop_over(step, carry, xs, y_avals, length, reverse)

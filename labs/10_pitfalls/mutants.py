@@ -125,7 +125,7 @@ def jits_the_gradient_only(gradient, x, rates):
 edit(
     "10.2",
     "the type of the first x does not matter",
-    "Which type has x in the first step, and which in the second?",
+    "What is the type of x in the first step, and what is it in the second?",
     "x = np.asarray(x, np.float32)",
     "x = x if isinstance(x, (int, float)) else np.asarray(x)",
 )
@@ -340,7 +340,7 @@ edit(
 edit(
     "10.5",
     "1 and 1.0 are the same to jit",
-    "Which types have the temperatures that your function sees?",
+    "What are the types of the temperatures that your function sees?",
     "float(temperature)",
     "temperature",
     target="sweep",
@@ -429,7 +429,7 @@ def jits_in_the_object(self, x):
 @mutant(
     "10.6",
     "a Python number will do to begin with",
-    "Which type and shape has the mean on the first call, and which on the second?",
+    "What are the type and shape of the mean on the first call, and on the second?",
     target="RunningMean.update",
 )
 def begins_with_a_number(self, x):
@@ -522,7 +522,7 @@ edit(
 edit(
     "10.7",
     "1 and 1.0 are the same to jit",
-    "One rate is an int, the next a float. Have they one type?",
+    "One rate is an int, the next a float. Do they have the same type?",
     "step(x, float(rate))",
     "step(x, rate)",
     target="fit",
@@ -540,7 +540,7 @@ edit(
 @mutant(
     "10.7",
     "the log can be passed to the step and returned",
-    "How many keys has the log in the third step? Are they in the key of the call?",
+    "How many keys does the log have in the third step? Are they in the key of the call?",
     target="fit",
 )
 def fit_with_log_inside(x, rates):
@@ -580,7 +580,7 @@ says(
 )
 says("10.8", "list_or_tuple", 2, 1, "a list is as good as a tuple", "Could the function ask `isinstance(pair, list)`?")
 says("10.8", "list_or_tuple", 2, 3, "each call has its numbers", "Are the numbers in the key?")
-says("10.8", "with_a_bias", 3, 2, "what is left out is None", "Has `(x,)` the structure of `(x, None)`?")
+says("10.8", "with_a_bias", 3, 2, "what is left out is None", "Does `(x,)` have the structure of `(x, None)`?")
 says(
     "10.8",
     "step_by_step",
@@ -646,7 +646,14 @@ says(
     "an `if` in a traced function is an error",
     "What does `x.ndim` ask: a value, or the type? And when is it asked?",
 )
-says("10.9", "pythons_if_and_for", 2, 3, "an `if` in a traced function is an error", "Have `x` and `-x` two keys?")
+says(
+    "10.9",
+    "pythons_if_and_for",
+    2,
+    3,
+    "an `if` in a traced function is an error",
+    "Do calls with `x` and with `-x` have different keys?",
+)
 says("10.9", "closed_over", 1, 2, "a changed variable is seen", "When does Python look up `scale`? Is it in the key?")
 says("10.9", "waits", 3, 0, "float costs nothing", "What does `float(loss)` need, and from whom?")
 says("10.9", "waits", 3, 4, "float costs nothing", "The last call comes after one whose loss nobody has read.")
@@ -1291,7 +1298,7 @@ def nothing_to_do(gradient, x, rates):
 @mutant(
     "10.3",
     "the variance is best computed as mean(x²) - mean(x)²",
-    "Numbers around 10000, a unit apart: how many digits have their squares?",
+    "Take numbers around 10000 that differ by 1. How many digits do their squares have, and how many can a float32 hold?",
     target="variance_of_first",
 )
 @jax.jit
@@ -1481,7 +1488,7 @@ def believes_half_of_the_digits_will_do_for_a_count(x, threshold):
     return jnp.where(count > 0, total / jnp.maximum(count, 1), 0.0)
 
 
-@mutant("10.4", "x always has an axis 0", "Which axes has an array of shape `()`?", target="mean_above")
+@mutant("10.4", "x always has an axis 0", "What are the axes of an array of shape `()`?", target="mean_above")
 @jax.jit
 def believes_there_is_an_axis_0(x, threshold):
     above = x > threshold

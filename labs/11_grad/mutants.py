@@ -204,7 +204,7 @@ edit(
 edit(
     "11.2",
     "all inputs have tangents",
-    "How many inputs has the jaxpr of pairs of `x * a`, where only x changes?",
+    "How many inputs does the jaxpr of pairs of `x * a` have, where only x changes?",
     "for aval, nz in zip(avals, nonzero, strict=True) if nz)]",
     "for aval, nz in zip(avals, nonzero, strict=True))]",
     target="jvp_jaxpr",
@@ -354,7 +354,7 @@ edit(
 edit(
     "11.4",
     "all cotangents start from zero",
-    "Which cotangents have the inputs before the first equation is transposed?",
+    "Which cotangents do the inputs have before the first equation is transposed?",
     "dict(zip(linear_inputs, before, strict=False))",
     "{}",
     target="backward_pass",
@@ -394,7 +394,7 @@ edit(
 edit(
     "11.4",
     "the sum removes an axis of size 1",
-    "The operand was of shape (2, 1). Which shape has its cotangent?",
+    "The operand was of shape (2, 1). What is the shape of its cotangent?",
     "return reshape(reduce_sum(ct, axes), aval.shape)",
     "return reduce_sum(ct, axes)",
     target="unbroadcast",
@@ -652,7 +652,9 @@ def by_while(a, steps):
     return lax.while_loop(goes_on, step, (0, jnp.ones_like(a)))[1]
 
 
-@mutant("11.7", "the compiler will not mind", "How many equations has your program for 500 steps?", target="cube_root")
+@mutant(
+    "11.7", "the compiler will not mind", "How many equations does your program for 500 steps have?", target="cube_root"
+)
 def unrolled(a, steps):
     x = jnp.ones_like(a)
     for _ in range(steps):
@@ -1178,7 +1180,7 @@ edit(
 edit(
     "11.4",
     "`before` has an entry for each input",
-    "The first input is a value, the second one is linear. Which of the two has the first of `before`?",
+    "The first input is a value, the second one is linear. To which of the two does the first of `before` belong?",
     "dict(zip(linear_inputs, before, strict=False))",
     "{var: ct for var, ct in zip(jaxpr.invars, before, strict=False) if var in linear_inputs}",
     target="backward_pass",
@@ -1341,7 +1343,7 @@ edit(
 edit(
     "11.1",
     "a result has the type of its first operand",
-    "Which type has `x > y`, and which one a sum?",
+    "What is the type of `x > y`, and what is that of a sum?",
     "zero_tangent(out))",
     "zero_tangent(primals[0]))",
     target="sum_of_shares",
@@ -1350,7 +1352,7 @@ edit(
 edit(
     "11.1",
     "there are always two operands",
-    "How many operands has `select_n`?",
+    "How many operands does `select_n` have?",
     "zip(shares, tangents, strict=True)",
     "zip(shares[:2], tangents[:2], strict=True)",
     target="sum_of_shares",
@@ -1359,7 +1361,7 @@ edit(
 edit(
     "11.2",
     "a tangent has the type of its value",
-    "An integer cannot change by a little. Which dtype has its tangent?",
+    "An integer cannot change by a little. What is the dtype of its tangent?",
     "tangent_aval(aval) for aval, nz in",
     "aval for aval, nz in",
     target="jvp_jaxpr",
@@ -1377,7 +1379,7 @@ edit(
 edit(
     "11.4",
     "a Zero has the type of the value, not of its tangent",
-    "An integer cannot change by a little. Which dtype has its tangent?",
+    "An integer cannot change by a little. What is the dtype of its tangent?",
     "else Zero(tangent_aval(var.aval))",
     "else Zero(var.aval)",
     target="backward_pass",
@@ -1568,7 +1570,10 @@ def believes_grad_needs_no_name(fun, argnums=0, has_aux=False, holomorphic=False
 
 
 @mutant(
-    "11.5", "a gradient is always a float32", "Which dtype has the gradient with respect to a float16?", target="grad"
+    "11.5",
+    "a gradient is always a float32",
+    "What is the dtype of the gradient with respect to a float16?",
+    target="grad",
 )
 def believes_a_gradient_is_of_float32(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
@@ -1597,7 +1602,7 @@ edit(
 edit(
     "11.6",
     "if no output has a cotangent, there is nothing to do",
-    "No output has a cotangent. Has the last carry one?",
+    "No output has a cotangent. Does the last carry have one?",
     "ct_carry = [instantiate_zeros(ct) for ct in ct_carry]",
     "nothing = ct_ys and all(type(ct) is Zero for ct in ct_ys)\n"
     "    if nothing:\n        return [Zero(tangent_aval(x.aval)) if is_undefined(x) else None for x in operands]\n"
@@ -1608,7 +1613,7 @@ edit(
 edit(
     "11.6",
     "all parts of the carry have the same type",
-    "A number and a row go round. Which type has the Zero of the row?",
+    "A number and a row go round. What is the type of the Zero of the row?",
     "ct_carry = [instantiate_zeros(ct) for ct in ct_carry]",
     "first = jaxpr.in_avals[num_consts]\n    ct_carry = [zeros_like_aval(first) if type(ct) is Zero else ct for ct in ct_carry]",
     target="transpose_scan",
@@ -1617,7 +1622,7 @@ edit(
 edit(
     "11.6",
     "the body's jaxpr has no constants",
-    "Which values has the jaxpr for its constants?",
+    "Where does a jaxpr keep the values of its constants?",
     "backward_pass(jaxpr, jaxpr.consts, inputs",
     "backward_pass(jaxpr, (), inputs",
     target="transposed_body",

@@ -240,7 +240,7 @@ def moves_first(primitive, axis, vals, dims, *, axes, **params):
 @mutant(
     "12.3",
     "a batch is a loop over its elements",
-    "How many reductions has your program for a thousand elements?",
+    "How many reductions does your program for a thousand elements have?",
     target="reduction_batcher",
 )
 def loops_over_elements(primitive, axis, vals, dims, *, axes, **params):
@@ -489,7 +489,7 @@ edit(
 edit(
     "12.6",
     "each branch decides by itself which of its results are batches",
-    "From one branch a result is a batch, from the other it is not. Which type has the result of the `cond`?",
+    "From one branch a result is a batch, from the other it is not. What is the type of the result of the `cond`?",
     "batch_jaxpr_if(branch, axis, is_batch, outs_are)[0] for branch in branches",
     "batch_jaxpr_if(branch, axis, is_batch)[0] for branch in branches",
 )
@@ -541,7 +541,7 @@ edit(
 @mutant(
     "12.7",
     "a batch is a loop over its elements",
-    "How many scans has your program, for a thousand elements?",
+    "How many scans does your program have, for a thousand elements?",
     target="batch_scan",
 )
 def scans_for_each(axis, vals, dims, *, jaxpr, num_consts, num_carry, **params):
@@ -985,7 +985,7 @@ edit(
 edit(
     "12.3",
     "the axes after the batch axis keep their numbers",
-    "The batch axis is 0. Which number has the element's axis 1 in the batch?",
+    "The batch axis is 0. What is the number of the element's axis 1 in the batch?",
     "shifted_by_numpy(axes, dim)",
     "tuple(axes)",
     target="reduction_batcher",
@@ -1114,7 +1114,7 @@ def believes_there_is_always_an_outer_trace(self, primitive, args, params):
 @mutant(
     "12.2",
     "an array of one element is a scalar",
-    "How many axes has an array of shape (1,)? Which has a scalar?",
+    "How many axes does an array of shape (1,) have? How many does a scalar have?",
     target="broadcast_batcher",
 )
 def believes_who_has_one_element_is_a_scalar(primitive, axis, vals, dims, **params):
@@ -1170,7 +1170,7 @@ def believes_sizes_are_shapes(primitive, axis, vals, dims, **params):
 @mutant(
     "12.2",
     "a scalar cannot be broadcast along a new axis",
-    "Which shape has a scalar after it was broadcast along a new axis of size n?",
+    "What is the shape of a scalar after it was broadcast along a new axis of size n?",
     target="move_to",
 )
 def believes_a_number_has_no_axis_to_get(x, dim, destination, size):

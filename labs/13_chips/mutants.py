@@ -103,7 +103,13 @@ def with_a_stack(self, computation, seen):
 # --- 13.2 The least -----------------------------------------------------------------------------------------------
 
 edit("13.2", "results cost nothing", "Where is a result when the program has ended?", "(args, fun(*args))", "args")
-edit("13.2", "an element has four bytes", "How many bytes has a bfloat16, how many a bool?", "x.dtype.itemsize", "4")
+edit(
+    "13.2",
+    "an element has four bytes",
+    "How many bytes does a bfloat16 have, and how many does a bool have?",
+    "x.dtype.itemsize",
+    "4",
+)
 edit(
     "13.2",
     "a Python number takes no memory",
@@ -369,7 +375,7 @@ def rough_by_halves(x):
 # --- what learners wrote who believed something else --------------------------------------------------------------
 
 
-@mutant("13.2", "every number has four bytes", "How many bytes has a bfloat16, and a bool?")
+@mutant("13.2", "every number has four bytes", "How many bytes does a bfloat16 have, and how many does a bool have?")
 def four_bytes(fun, *args):
     types = jax.eval_shape(lambda *args: (args, fun(*args)), *args)
     return sum(x.size * 4 for x in tree_leaves(types))
@@ -392,14 +398,18 @@ def returned_is_free(fun, *args):
 
 
 @mutant(
-    "13.2", "Python numbers move no bytes", "How many bytes has a Python number as an argument, an array without axes?"
+    "13.2",
+    "Python numbers move no bytes",
+    "A Python number that is an argument is an array without axes. How many bytes does it have?",
 )
 def numbers_are_free(fun, *args):
     out = jax.eval_shape(fun, *args)
     return sum(x.size * x.dtype.itemsize for x in tree_leaves((args, out)) if hasattr(x, "dtype"))
 
 
-@mutant("13.2", "a Python float has eight bytes", "Which dtype has a Python float in a program, without 64-bit types?")
+@mutant(
+    "13.2", "a Python float has eight bytes", "What is the dtype of a Python float in a program, without 64-bit types?"
+)
 def eight_bytes(fun, *args):
     import numpy as np
 

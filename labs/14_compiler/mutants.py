@@ -65,7 +65,10 @@ def steps_from_the_start(op, index):
 
 
 @mutant(
-    "14.1", "`strides` is always a tuple", "Which value has the parameter `strides` for `x[2:5]`?", target="slice_index"
+    "14.1",
+    "`strides` is always a tuple",
+    "What is the value of the parameter `strides` for `x[2:5]`?",
+    target="slice_index",
 )
 def with_strides(op, index):
     pairs = zip(index, op.params["start_indices"], op.params["strides"], strict=True)
@@ -175,7 +178,8 @@ def no_others(self, place, index):
 
 
 edit(
-    "14.2", "a stored element has to be read from memory", "The element is still in its variable. Need the loop read it from memory?",
+    "14.2", "a stored element has to be read from memory", "The element is still in its variable. "
+    "Does the loop have to read it from memory?",
     "if index == where and not is_after:\n            return name", "if index == where and not is_after:\n"
     "            return None",
 )  # fmt: skip
@@ -238,7 +242,7 @@ def only_this_loop(self, place, index):
 
 
 edit(
-    "14.2", "a nest of one axis has an outer loop", "A nest has one axis. Has it an outer loop?",
+    "14.2", "a nest of one axis has an outer loop", "A nest has one axis. Does it have an outer loop?",
     "if self.flat or len(self.shape) == 1:", "if self.flat:",
 )  # fmt: skip
 edit(
@@ -350,7 +354,7 @@ edit(
     "        if is_all and not nest.flat:\n            raise Conflict\n", "", target="fold_in_register",
 )  # fmt: skip
 edit(
-    "14.3", "a sum of everything needs a loop for each row", "All axes are summed. Need the loop know where a row ends?",
+    "14.3", "a sum of everything needs a loop for each row", "All axes are summed. Does the loop have to know where a row ends?",
     "flat=is_all)", "flat=False)", target="fold_in_register",
 )  # fmt: skip
 edit(
@@ -730,7 +734,7 @@ def believes_every_number_is_a_float(self, kind, dtype, ctype, name, note):
 @mutant(
     "14.3",
     "the loop of a reduction does nothing else",
-    "How many operations has the nest, if the operand is computed in it, too?",
+    "How many operations does the nest have, if the operand is computed in it, too?",
     target="fold_in_register",
 )
 def believes_a_reduction_is_all_that_its_loop_does(writer, op, place):

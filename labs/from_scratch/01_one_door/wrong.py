@@ -135,7 +135,7 @@ Array.__iadd__ = add_in_place
 )
 edit(
     "powers are floats",
-    "Which dtype has 2 ** 3, and which has np.int32([2]) ** np.int32([3])?",
+    "What is the dtype of 2 ** 3, and what is that of np.int32([2]) ** np.int32([3])?",
     """# => Array([ 1. -1.], dtype=float32)
 """,
     """# => Array([ 1. -1.], dtype=float32)
@@ -233,7 +233,7 @@ impl[elementwise_primitives['ne']] = by_numpy(lambda x, y: (x < y) | (x > y))
 )
 edit(
     "a function of truth values is refused",
-    "What does numpy make of np.sin(True), and which dtype has it here?",
+    "What does numpy make of np.sin(True), and what is its dtype here?",
     """# => Array([ 1. -1.], dtype=float32)
 """,
     """# => Array([ 1. -1.], dtype=float32)
@@ -258,7 +258,7 @@ numpy.add = lambda x, y: x + y if type(x) in (int, float) and type(y) in (int, f
 )
 edit(
     "the power of a negative number is nan",
-    "What is (-2) ** 3? Has -2 a logarithm?",
+    "What is (-2) ** 3? Does -2 have a logarithm?",
     """# => Array([ 1. -1.], dtype=float32)
 """,
     """# => Array([ 1. -1.], dtype=float32)
@@ -279,7 +279,7 @@ numpy.equal = lambda x, y: _e(x, y) if as_value(x).dtype == as_value(y).dtype or
 )
 edit(
     "True is the number 1",
-    "Which dtype has np.asarray(True)?",
+    "What is the dtype of np.asarray(True)?",
     """# => Array([ 1. -1.], dtype=float32)
 """,
     """# => Array([ 1. -1.], dtype=float32)
@@ -344,7 +344,7 @@ edit(
 )
 edit(
     "small integers give half floats",
-    "Which dtype has numpy's sine of an int8, and which one has yours?",
+    "What is the dtype of numpy's sine of an int8, and what is that of yours?",
     '    dtype = F32 if to_float and top < KINDS["f"] else',
     '    dtype = F32 if to_float and top < KINDS["f"] and (top == 0 or any(a.dtype.itemsize > 1 for a in avals)) else',
 )
@@ -364,7 +364,7 @@ edit(
 )
 edit(
     "an unsigned integer makes a half float a float",
-    "Which dtype has uint16 times float16?",
+    "What is the dtype of uint16 times float16?",
     "    highest = [a for a in avals if KINDS[a.dtype.kind] == top]\n",
     '    highest = [a for a in avals if KINDS[a.dtype.kind] == top or a.dtype.kind == "u"]\n',
 )

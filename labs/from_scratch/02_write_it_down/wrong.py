@@ -75,7 +75,7 @@ edit(
 )
 edit(
     "an array that is passed twice is one argument",
-    "`f(x, x)`: how many parameters has f, and how many variables its program?",
+    "`f(x, x)`: how many parameters does f have, and how many variables does its program have?",
     """# >>> print(make_jaxpr(lambda x: 3 - numpy.sqrt(x) * x)(4.0))
 """,
     """def make_jaxpr(f, once=make_jaxpr):
@@ -127,7 +127,7 @@ edit(
 )
 edit(
     "an argument that is not used gets no letter",
-    "Which letter has the second argument of `lambda x, y: sin(x)` in JAX?",
+    "Which letter names the second argument of `lambda x, y: sin(x)` in JAX?",
     "set(map(id, jaxpr.constvars + jaxpr.invars + operands + jaxpr.outvars))",
     "set(map(id, jaxpr.constvars + operands + jaxpr.outvars))",
 )
@@ -201,7 +201,7 @@ edit(
 )
 edit(
     "letters are given when a variable is made",
-    "The program begins with its constants. Which letter has the first of them?",
+    "The program begins with its constants. Which letter names the first of them?",
     '    lines = [f"{{ lambda {binders(jaxpr.constvars)}',
     '    list(map(atom, jaxpr.invars))\n    lines = [f"{{ lambda {binders(jaxpr.constvars)}',
 )

@@ -72,7 +72,7 @@ edit(
 )
 edit(
     "the larger size wins",
-    "Which shape has the sum of arrays of shapes (0,) and (1,)? How many numbers are there to add?",
+    "What is the shape of the sum of arrays of shapes (0,) and (1,)? How many numbers are there to add?",
     """        shape = np.broadcast_shapes(*shapes)
 """,
     """        shape = np.broadcast_shapes(*shapes)

@@ -86,7 +86,7 @@ edit(
 )
 edit(
     "the children of one's own container are leaves",
-    "A child of a registered container is a list. How many leaves has it?",
+    "A child of a registered container is a list. How many leaves does it have?",
     "    parts, treedefs = unzip(map(flatten, children))",
     "    parts, treedefs = unzip(map(flatten if type(tree) in (list, tuple, dict) else lambda x: ([x], LEAF), children))",
 )
@@ -170,7 +170,7 @@ edit(
 )
 edit(
     "None alone is a leaf",
-    "How many leaves has None?",
+    "How many leaves does None have?",
     "    columns, treedefs = unzip(map(flatten, (tree, *rest)))\n",
     "    if tree is None and not rest:\n        return f(None)\n    columns, treedefs = unzip(map(flatten, (tree, *rest)))\n",
 )

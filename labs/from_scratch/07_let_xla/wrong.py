@@ -169,7 +169,7 @@ edit(
 )
 edit(
     "what is no array stands for itself",
-    "`jit(f)(x, 'text')`: which type has the second argument in the program?",
+    "`jit(f)(x, 'text')`: what is the type of the second argument in the program?",
     "        leaves, tree = flatten_values((args, kwargs))\n",
     """        if any(type(x) is str for x in args):
             return self.__wrapped__(*args, **kwargs)

@@ -147,7 +147,7 @@ jit = J8
 )
 edit(
     "a failure empties the memory",
-    "A trace failed. What has that to do with the programs that were kept before?",
+    "A trace failed. Why should that concern the programs that were kept before?",
     """# => traced for f32[]
 """,
     """# => traced for f32[]

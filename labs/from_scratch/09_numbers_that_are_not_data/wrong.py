@@ -128,7 +128,7 @@ class TT(tuple):
 )
 edit(
     "a float becomes one of numpy's",
-    "Which class has the value that the function gets for 2.5?",
+    "What is the class of the value that the function gets for 2.5?",
     """lambda data, children: data[1])""",
     """lambda data, children: np.asarray(data[1])[()] if type(data[1]) is float else data[1])""",
 )
@@ -143,7 +143,7 @@ edit(
 )
 edit(
     "a number of numpy's becomes Python's",
-    "Which dtype has `h * n`, if h is a float16 and n is np.float32(2)?",
+    "What is the dtype of `h * n`, if h is a float16 and n is np.float32(2)?",
     "        return Static(x)\n",
     "        return Static(x.item() if isinstance(x, np.generic) else x)\n",
 )
@@ -155,7 +155,7 @@ edit(
 )
 edit(
     "each `jit` with static arguments has a memory of its own",
-    "`jit(f, static_argnums=1)`, twice: how many memories has `f`?",
+    "`jit(f, static_argnums=1)`, twice: how many memories does `f` have?",
     "        numbers, chosen = (np.ravel(x)",
     "        self.known = {}\n        numbers, chosen = (np.ravel(x)",
 )

@@ -83,7 +83,7 @@ edit(
 )
 edit(
     "a sum of half floats is a float32",
-    "Which dtype has the sum of float16 numbers?",
+    "What is the dtype of the sum of float16 numbers?",
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
 """,
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
@@ -164,7 +164,7 @@ Value.astype = lambda x, dtype: _as(_as(x, np.int32) if np.dtype(dtype) == BOOL 
 )
 edit(
     "one predicate chooses an array as it is",
-    "where(True, 1.0, [1, 2]): which shape has the result?",
+    "where(True, 1.0, [1, 2]): what is the shape of the result?",
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
 """,
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
@@ -191,7 +191,7 @@ numpy.arange = lambda start, stop=None, step=1: asarray(np.arange(*( (start,) if
 )
 edit(
     "the mean of half floats is a float32",
-    "Which dtype has the mean of float16 numbers?",
+    "What is the dtype of the mean of float16 numbers?",
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
 """,
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
@@ -242,7 +242,7 @@ def place(i, n):
 )
 edit(
     "zeros are numbers",
-    "`zeros_like` of an array of truth values: which dtype has it?",
+    "`zeros_like` of an array of truth values: what is its dtype?",
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
 """,
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
@@ -421,7 +421,7 @@ edit(
 )
 edit(
     "a sum of numbers is weak",
-    "sum(2.5) times a float16: which dtype has it in JAX?",
+    "sum(2.5) times a float16: what is its dtype in JAX?",
     '        x = convert(x, narrow(np.sum(np.zeros(0, x.dtype)).dtype) if op == "add" else x.dtype)',
     '        x = convert(x, I32) if x.dtype == BOOL and op == "add" else x',
 )

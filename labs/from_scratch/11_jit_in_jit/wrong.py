@@ -46,7 +46,7 @@ edit(
 )
 edit(
     "a call has one result",
-    "The inner function returns two arrays. How many types has the call?",
+    "The inner function returns two arrays. How many types does the call have?",
     "types[jit_p] = lambda *avals, jaxpr, name: jaxpr.out_avals",
     "types[jit_p] = lambda *avals, jaxpr, name: jaxpr.out_avals[:1]",
 )

@@ -82,7 +82,7 @@ edit(
 )
 edit(
     "each branch has its own operands",
-    "One branch closes over x, the other over y. Which inputs has the equation?",
+    "One branch closes over x, the other over y. What are the inputs of the equation?",
     "    consts, jaxprs = hoist(*jaxprs)\n    return unflatten(out_trees[0]",
     "    consts, jaxprs = hoist(*jaxprs)\n    consts = consts[:1] * len(consts)\n    return unflatten(out_trees[0]",
 )

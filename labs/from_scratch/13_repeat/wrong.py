@@ -159,7 +159,7 @@ edit(
 )
 edit(
     "None is no part of a carry",
-    "Which containers have trees? How many leaves has None?",
+    "Which containers do trees have? How many leaves does None have?",
     """    body, out_tree, carry = trace_body("body_fun",""",
     """    if any(x is None for x in (init if isinstance(init, tuple) else (init.values() if isinstance(init, dict) else ()))): raise TypeError('None')
     body, out_tree, carry = trace_body("body_fun",""",
@@ -219,7 +219,7 @@ edit(
 )
 edit(
     "each body is traced twice",
-    "Nothing goes in weak. How often has the body to be traced?",
+    "Nothing goes in weak. How often does the body have to be traced?",
     "    if again and returned == (tree,) and any(x is not y for x, y in zip(carry, strong, strict=True)):",
     "    if again and returned == (tree,):",
 )

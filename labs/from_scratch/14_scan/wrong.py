@@ -22,7 +22,7 @@ edit(
 )
 edit(
     "the loop is unrolled",
-    "How many equations has a scan over a thousand rows?",
+    "How many equations does a scan over a thousand rows have?",
     "    consts, [body] = hoist(body)\n    outs = scan_p",
     "    for _ in range(9):\n        f(init, unflatten(tree, [x[0] for x in rows]))\n    consts, [body] = hoist(body)\n    outs = scan_p",
 )
@@ -52,13 +52,13 @@ edit(
 )
 edit(
     "the index is a strong int32",
-    "`fori_loop(0, 3, ...)`: a carry of int8 and the index are added. Which dtype has the sum, if Python's numbers give way?",
+    "`fori_loop(0, 3, ...)`: a carry of int8 and the index are added. What is the dtype of the sum, if Python's numbers give way?",
     "[convert(x, I32, x.weak_type) for x in map(as_value, (lower, upper))]",
     "[convert(x, I32) for x in map(as_value, (lower, upper))]",
 )
 edit(
     "results are numbers",
-    "A row's result is a truth value. What dtype has the array that they are stacked in?",
+    "A row's result is a truth value. What is the dtype of the array that they are stacked in?",
     "stacks = [zeros_of(resized(a, (length, *a.shape))) for",
     "stacks = [numpy.zeros((length, *a.shape), a.dtype if a.dtype.kind != 'b' else I32) for",
 )
@@ -164,7 +164,7 @@ lax.scan, lax.fori_loop = scan_of_all, fori_loop""",
 )
 edit(
     "a number among the rows is a row of its own",
-    "Rows of three numbers, and the number 2.5: how many rows has that?",
+    "Rows of three numbers, and the number 2.5: how many rows are there to stack?",
     "    rows, tree = flatten_values(xs)\n",
     """    rows, tree = flatten_values(xs)
     most = max([len(x) for x in rows if x.ndim], default=1)
@@ -191,7 +191,7 @@ edit(
 )
 edit(
     "a list of numbers is an array",
-    "[1.0, 2.0] is a tree. Which shape have its leaves?",
+    "[1.0, 2.0] is a tree. What is the shape of each leaf?",
     "    rows, tree = flatten_values(xs)\n",
     "    rows, tree = flatten_values(np.asarray(xs) if type(xs) is list and all(np.ndim(x) == 0 for x in xs) else xs)\n",
 )
@@ -203,7 +203,7 @@ edit(
 )
 edit(
     "stacked numbers are strong",
-    "Each turn returns 2.5. Has the stack the type of a float32 of numpy's?",
+    "Each turn returns 2.5. Does the stack have the type of one of numpy's float32 numbers?",
     "    stacks = [zeros_of(resized(a, (length, *a.shape))) for a in jaxpr",
     "    stacks = [numpy.zeros((length, *a.shape), a.dtype) for a in jaxpr",
 )

@@ -88,13 +88,13 @@ edit(
 )
 edit(
     "the larger operand is the second",
-    "The operands of a maximum are equal. Whose tangent has it?",
+    "The operands of a maximum are equal. Whose tangent does it have?",
     "t * where(x == out, where(y == out, 0.5, 1.0), 0.0)",
     "t * where(x == out, 1.0, 0.0)",
 )
 edit(
     "a maximum moves with the first",
-    "Two elements are the largest. Which tangent has the maximum?",
+    "Two elements are the largest. What is the tangent of the maximum?",
     "    return [out], [numpy.sum(t * is_there, axis) / numpy.sum(is_there, axis)]",
     "    return [out], [numpy.sum(t * is_there, axis)]",
 )
@@ -198,7 +198,7 @@ by_partials(P.pow, lambda x, y, out, t: t * y * numpy.exp((y - 1) * numpy.log(x)
 )
 edit(
     "ties are counted along one axis",
-    "A maximum over two axes occurs twice. Which share has each of the two?",
+    "A maximum over two axes occurs twice. What is the share of each of the two?",
     """         while_p: while_jvp, scan_p: scan_jvp}""",
     """         while_p: while_jvp, scan_p: scan_jvp}
 def max_jvp(primals, tangents, axis):
@@ -228,13 +228,13 @@ edit(
 )
 edit(
     "an integer of Python is any tangent",
-    "The primal is 1.0, a weak float32; the tangent is 1. Which dtype has it?",
+    "The primal is 1.0, a weak float32; the tangent is 1. What is its dtype?",
     '        if x.dtype.kind != "f" or t.dtype != x.dtype:',
     '        if x.dtype.kind != "f" or t.dtype != x.dtype and not (t.dtype == I32 and t.weak_type):',
 )
 edit(
     "a jitted function is differentiated equation by equation",
-    "b = jit[jaxpr=g] a: how many equations has its derivative, beside the program?",
+    "b = jit[jaxpr=g] a: how many equations does its derivative have, beside the program?",
     "    return jit_p.bind(*primals, jaxpr=jaxpr, name=name), jit(tangents_of(jaxpr))(primals, tangents)",
     "    return jvp_flat(as_function(jaxpr), primals, tangents)",
 )

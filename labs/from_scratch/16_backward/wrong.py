@@ -144,7 +144,7 @@ def value_and_grad(f, argnums=0, has_aux=False):
 )
 edit(
     "the value is a number of Python",
-    "Which dtype has the value that value_and_grad returns?",
+    "What is the dtype of the value that value_and_grad returns?",
     """# => [Array(3.0, dtype=float32)]
 """,
     """# => [Array(3.0, dtype=float32)]
@@ -216,7 +216,7 @@ linear_in(transpose_p, lambda ct, x, axes: transpose(ct, list(axes)) if [x.aval.
 )
 edit(
     "a cotangent has any dtype",
-    "A half float becomes a float32. Which dtype has its gradient?",
+    "A half float becomes a float32. What is the dtype of its gradient?",
     """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}""",
     """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}
 linear_in(convert_p, lambda ct, x, **params: ct)""",

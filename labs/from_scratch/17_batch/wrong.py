@@ -163,7 +163,7 @@ batchers[cond_p] = batch_cond
 )
 edit(
     "missing axes are None",
-    "Two arguments, and `in_axes` is a tuple of one axis. Which axis has the other argument?",
+    "Two arguments, and `in_axes` is a tuple of one axis. What is the axis of the other argument?",
     """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
 # =>   in (d,) }
 """,
@@ -358,7 +358,7 @@ batchers[cond_p] = bc
 )
 edit(
     "the last axis is counted in the example",
-    "The result of an example has two axes. How many have the results of a batch, and which one is -1?",
+    "The result of an example has two axes. How many axes do the results of a batch have, and which of them is the axis -1?",
     """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
 # =>   in (d,) }
 """,

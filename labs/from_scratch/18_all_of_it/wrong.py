@@ -83,7 +83,7 @@ edit(
 )
 edit(
     "a Jacobian is transposed",
-    "f takes 2 numbers and returns 3. Which shape has its Jacobian?",
+    "f takes 2 numbers and returns 3. What is the shape of its Jacobian?",
     "        return by_axes(columns, columns.shape[:-1], x.shape)",
     "        return by_axes(transpose(columns), x.shape, columns.shape[:-1])",
 )
@@ -123,7 +123,7 @@ nn.relu = lambda x: numpy.maximum(x, 0)
 )
 edit(
     "the variance is a difference of squares",
-    "How many digits has the square of 10001, and how many has a float32?",
+    "How many digits does the square of 10001 have, and how many digits can a float32 hold?",
     """hessian = lambda f: jacfwd(grad(f))
 """,
     """hessian = lambda f: jacfwd(grad(f))
@@ -167,7 +167,7 @@ numpy.outer = lambda x, y: reshape(asarray(x), (-1, 1)) * reshape(asarray(y), (1
 )
 edit(
     "selu begins at 0",
-    "To which side of SELU does 0 belong, and which slope has that side?",
+    "To which side of SELU does 0 belong, and what is the slope of that side?",
     """hessian = lambda f: jacfwd(grad(f))
 """,
     """hessian = lambda f: jacfwd(grad(f))
@@ -197,7 +197,7 @@ numpy.linspace = lambda start, stop, num=50: asarray(np.linspace(start, stop, nu
 )
 edit(
     "`linspace` of integers is one of integers",
-    "Which dtype has np.linspace(0, 4, 3)?",
+    "What is the dtype of np.linspace(0, 4, 3)?",
     """hessian = lambda f: jacfwd(grad(f))
 """,
     """hessian = lambda f: jacfwd(grad(f))
@@ -222,7 +222,7 @@ numpy.var = var_
 )
 edit(
     "a Jacobian of one number has an axis",
-    "A function of a vector returns a number. Which axes has the result, and which the argument?",
+    "A function of a vector returns a number. What are the axes of the result, and what are those of the argument?",
     """hessian = lambda f: jacfwd(grad(f))
 """,
     """hessian = lambda f: jacfwd(grad(f))
@@ -244,7 +244,7 @@ nn.softmax = lambda x, axis=-1: _sm(x, axis) if asarray(x).dtype.kind == 'f' els
 )
 edit(
     "a number has no axes to ravel",
-    "How many axes has the result of `ravel`, always?",
+    "How many axes does the result of `ravel` always have?",
     """hessian = lambda f: jacfwd(grad(f))
 """,
     """hessian = lambda f: jacfwd(grad(f))
@@ -254,7 +254,7 @@ numpy.ravel = lambda x: reshape(x, -1) if np.ndim(x) else asarray(x)
 )
 edit(
     "one array is a stack already",
-    "How many axes has the stack of one vector?",
+    "How many axes does the stack of one vector have?",
     """hessian = lambda f: jacfwd(grad(f))
 """,
     """hessian = lambda f: jacfwd(grad(f))
@@ -275,7 +275,7 @@ numpy.std = lambda x, axis=None: numpy.sqrt(numpy.maximum(numpy.var(x, axis), 1e
 )
 edit(
     "an array that is alone is left as it is",
-    "`concatenate` of a single float64 array: which dtype has the result?",
+    "`concatenate` of a single float64 array: what is the dtype of the result?",
     """    xs = promote(list(xs))
     axis, ends""",
     """    if len(xs) == 1:

@@ -62,7 +62,7 @@ edit(
 )
 edit(
     "an integer is computed as a float",
-    "A float32 has 24 bits for digits. How many has an int32?",
+    "A float32 has 24 bits for digits. How many bits do the digits of an int32 need?",
     '"power({0}, {1})"',
     '"powf({0}, {1})"',
 )
@@ -128,7 +128,7 @@ edit(
 )
 edit(
     "True + True is 2",
-    "A truth value has two values. What has an unsigned char?",
+    "A truth value has two values. How many does an unsigned char have?",
     "{' != 0' * (v.aval.dtype == BOOL)}",
     "{' != 0' * (v.aval.dtype == BOOL and '+' not in said)}",
 )

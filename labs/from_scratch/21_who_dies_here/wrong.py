@@ -64,7 +64,7 @@ edit(
 )
 edit(
     "sums are floats",
-    "A float32 has 24 bits for digits. How many has a sum of int32?",
+    "A float32 has 24 bits for digits. How many bits do the digits of a sum of int32 need?",
     '        lines = [f"{c_type(out.aval)} a = {begin};", *turns,',
     "        lines = [f\"{c_type(out.aval) if eqn.primitive is not reduce_sum_p else 'float'} a = {begin};\", *turns,",
 )
@@ -89,7 +89,7 @@ edit(
 )
 edit(
     "numbers of two bytes take one",
-    "How many bytes has an array of 40 int16?",
+    "How many bytes does an array of 40 int16 have?",
     "        offsets, self.work = plan(self.lives)\n",
     """        lives = {t: [*life[:2], life[2] // 2 if "short" in self.types[t] else life[2]] for t, life in self.lives.items()}
         offsets, self.work = plan(lives)[0], plan(self.lives)[1]

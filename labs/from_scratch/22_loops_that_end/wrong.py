@@ -59,7 +59,7 @@ edit(
 )
 edit(
     "a product is added up in floats",
-    "A float32 has 24 bits for digits. How many has an int32?",
+    "A float32 has 24 bits for digits. How many bits do the digits of an int32 need?",
     """    lines += [f"{c_type(v.aval)} a{''.join(""",
     """    lines += [f"float a{''.join(""",
 )
@@ -107,7 +107,7 @@ edit(
 )
 edit(
     "each number of a carry has four bytes",
-    "How many bytes has a carry of five int8?",
+    "How many bytes does a carry of five int8 have?",
     'f"__builtin_memcpy({out}, {new}, {bytes_of(v)});"',
     'f"__builtin_memcpy({out}, {new}, {4 * v.aval.size});"',
 )

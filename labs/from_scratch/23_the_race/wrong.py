@@ -34,7 +34,7 @@ edit(
 )
 edit(
     "tanh is (e - 1) / (e + 1)",
-    "What is e**2x of x = 50, and that divided by itself?",
+    "What is e**2x for x = 50 in a float32, and what is that number divided by itself?",
     "far = 1 - 2 / (own_exp(2 * fabsf(x)) + 1)",
     "e = own_exp(2 * fabsf(x)), far = (e - 1) / (e + 1)",
 )
