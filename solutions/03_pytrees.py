@@ -25,9 +25,9 @@ from jitkit.tree_util.treedef import LEAF, make_flat_node, make_node
 # checks or computes is done again.
 #
 # Usual mistakes:
-#   - Keeping the order of insertion.
+#   - Keeping a dict's keys in the order of insertion: then two equal dicts may have two structures.
 #   - Looking in the table by the keys alone: then a dict with the key True gets the keys of one with 1.
-#   - Making a DictKeys without entering it.
+#   - Making a DictKeys without entering it in the table.
 #   - Calling the class with its fields by position.
 #
 # In JAX: jax/_src/tree_util.py:register_dataclass

@@ -261,7 +261,7 @@ class Jitted:
 # further differences of the same leaf would only hide that.
 #
 # Usual mistakes:
-#   - Comparing with the latest call.
+#   - Comparing with the latest call, instead of the nearest one.
 #   - Reporting that a value has moved when its type has changed, too: the function had to be traced in any
 #     case.
 #   - Replacing the best record by one that is equally near: then the oldest one wins.

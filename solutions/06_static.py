@@ -166,7 +166,7 @@ class Arguments:
 #
 # Usual mistakes:
 #   - Comparing by identity: a tuple that is made in each call would compile each time.
-#   - Comparing hashes only.
+#   - Comparing hashes only: different values may have the same hash.
 #   - Leaving out the place, or the type, in the key.
 #   - Giving unhashable values a hash by `id`: then a list that was changed finds old code.
 #

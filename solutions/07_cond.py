@@ -189,7 +189,7 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 # Usual mistakes:
 #   - Comparing leaves only: a list and a tuple, or two dicts with different keys, have the same ones.
 #   - Comparing avals with `==`: `1.0` and a strong float32 differ in weakness.
-#   - Stopping after the second branch.
+#   - Stopping after the second branch: a later one may differ, too.
 #
 # In JAX: jax/_src/lax/control_flow/conditionals.py:_check_branch_outputs
 

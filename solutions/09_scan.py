@@ -78,7 +78,7 @@ def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
 # step. It also makes the number of steps a part of what is compiled: another length is another program.
 #
 # Usual mistakes:
-#   - Taking the shortest array.
+#   - Taking the length of the shortest array, instead of refusing arrays of different lengths.
 #   - Letting `length` cut the arrays: `xs[:n]` says it better.
 #   - Calling `int` on a tracer: that is an error as well, but one that says nothing about scan.
 #
@@ -258,7 +258,7 @@ def write_element(x: Any, element: Any, i: Any) -> Any:
 # with large steps there is nothing to gain. Since a block is a step, the loop need not know about blocks.
 #
 # Usual mistakes:
-#   - Dropping what is left over, or doing it first.
+#   - Dropping the steps that are left over, or doing them first.
 #   - In reverse, cutting blocks from the beginning: then the steps come in another order, and the carries
 #     differ.
 #   - Writing a loop although there is only a single block.

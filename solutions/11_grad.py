@@ -321,7 +321,7 @@ def unbroadcast(aval: Any, ct: Any) -> Any:
 # counts 1. The value costs nothing, since the function had to run anyway.
 #
 # Usual mistakes:
-#   - Calling `fun` again for the value.
+#   - Calling `fun` again for the value: the derivative has computed it already.
 #   - Returning a tuple for a single argument number: an int gives `grads[0]`, and a sequence gives a tuple,
 #     even a sequence of one.
 #   - Accepting the shape (1,): then nobody notices a forgotten axis.
@@ -404,7 +404,7 @@ def value_and_grad(
 # have shapes. A `while_loop` has no such number, so it has no transpose.
 #
 # Usual mistakes:
-#   - Looping in the same direction.
+#   - Looping in the direction of the original scan: cotangents go the other way.
 #   - Taking the cotangents of constants from the last trip, or stacking them as if they were elements.
 #   - Scanning over zeros for outputs that nobody used.
 #

@@ -23,7 +23,7 @@ from jitkit.loops.writer import Writer
 # Usual mistakes:
 #   - Computing the result's index from the operand's: the other direction is needed.
 #   - Reading an axis of size 1 at the loop's index: beyond the first element there is other memory.
-#   - Leaving out parentheses.
+#   - Leaving out the parentheses that an index needs as a part of another expression.
 #
 # In JAX: jax/_src/lax/lax.py:broadcast_in_dim
 

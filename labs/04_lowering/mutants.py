@@ -320,7 +320,7 @@ edit(
     "for effect in function.ordered]", "for effect in self.tokens]", target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 edit(
-    "04.6", "tokens are all alike", "The function takes two tokens. Which one first?",
+    "04.6", "tokens are all alike", "The function takes two tokens. Which one comes first?",
     "for effect in function.ordered]", "for effect in reversed(function.ordered)]", target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 edit(

@@ -1229,7 +1229,7 @@ def with_a_helper(function, *args, tries=9, clock=time.perf_counter):
     return first, middle
 
 
-@mutant("10.2", "the rate is static", "Ten rates: how many programs?")
+@mutant("10.2", "the rate is static", "How many programs do ten rates need?")
 def static_rate(gradient, x, rates):
     step = jax.jit(lambda x, rate: x - rate * gradient(x), static_argnums=1)
     x = jnp.asarray(x, jnp.float32)
@@ -1238,7 +1238,11 @@ def static_rate(gradient, x, rates):
     return x
 
 
-@mutant("10.2", "ints and floats are one type to jit", "Rates of 1, 0.5, np.float64(0.25): how many traces?")
+@mutant(
+    "10.2",
+    "ints and floats are one type to jit",
+    "For the rates 1, 0.5 and np.float64(0.25), how often is the function traced?",
+)
 def as_they_are(gradient, x, rates):
     step = jax.jit(lambda x, rate: x - rate * gradient(x))
     x = jnp.asarray(x, jnp.float32)

@@ -4,7 +4,7 @@ from jitkit.kata.ladder.wrong import edit
 
 edit(
     "the result has the shape of the first operand",
-    "f32[3] + f32[2,3]: which shape?",
+    "What is the shape of f32[3] + f32[2,3]?",
     "        shape = np.broadcast_shapes(*shapes)\n    except",
     "        shape = shapes[0]\n        np.broadcast_shapes(*shapes)\n    except",
 )

@@ -90,7 +90,7 @@ def jit(f, **static):
 )
 edit(
     "a number is a static argument",
-    "f(x, 2, 0.5), then f(x, 2, 0.7), where only the 2 is static: how many programs?",
+    "f(x, 2, 0.5), then f(x, 2, 0.7), where only the 2 is static: how many programs are needed?",
     """        if name not in self.chosen:
             return x""",
     """        if name not in self.chosen and type(x) not in (int, float):
@@ -112,7 +112,7 @@ StaticJit.marked = marked
 )
 edit(
     "texts are compared without their case",
-    'f(x, "a") and f(x, "A"), with static texts: how many programs?',
+    'f(x, "a") and f(x, "A"), with static texts: how many programs are needed?',
     """lambda x: ((), (type(x.value), x.value))""",
     """lambda x: ((), (type(x.value), x.value.lower() if type(x.value) is str else x.value))""",
 )
@@ -179,7 +179,7 @@ edit(
 )
 edit(
     "static arguments by name have a memory of their own",
-    "jit(f, static_argnums=1), jit(f, static_argnames='n'): how many memories?",
+    "jit(f, static_argnums=1) and jit(f, static_argnames='n'): how many memories do they use?",
     "        numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several\n",
     "        self.known = self.known.setdefault((repr(static_argnums), repr(static_argnames)), {})\n        numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several\n",
 )

@@ -59,7 +59,7 @@ edit(
 )
 edit(
     "-1 is the last",
-    "`reshape(x, (-1, 3))` of 12 numbers: how many rows?",
+    "`reshape(x, (-1, 3))` of 12 numbers: how many rows does the result have?",
     "    shape = [x.size // max(-math.prod(shape), 1) if n == -1 else n for n in shape]\n",
     "    if shape and shape[-1] == -1:\n        shape[-1] = x.size // max(math.prod(shape[:-1]), 1)\n",
 )
@@ -415,7 +415,7 @@ edit(
 )
 edit(
     "zeros like a number are strong",
-    "zeros_like(2) + np.float16(1): which dtype?",
+    "What is the dtype of zeros_like(2) + np.float16(1)?",
     "numpy.zeros_like = lambda x: zeros_of(as_value(x))",
     "numpy.zeros_like = lambda x: numpy.zeros(np.shape(x), as_value(x).dtype)",
 )

@@ -10,7 +10,7 @@ edit(
 )
 edit(
     "each inner call is traced",
-    "Three calls with one signature: how many traces?",
+    "Three calls have one signature. How often is the function traced?",
     "def lower_jit(",
     "class Forgetful(StaticJit):\n    def trace(self, tree, avals):\n        return Jit.trace(self, tree, avals)\n\n\njit = Forgetful\n\n\ndef lower_jit(",
 )
@@ -34,13 +34,13 @@ edit(
 )
 edit(
     "each call gets a function of its own",
-    "Two calls of g in one text: how many private functions?",
+    "g is called twice in one text. How many private functions does the text need for it?",
     "    if jaxpr not in text.known:\n",
     "    if True:\n",
 )
 edit(
     "all programs are one function",
-    "g and h are jitted, and both are called. How many functions?",
+    "g and h are jitted, and both are called. How many functions does the module need for them?",
     '        text.known[jaxpr] = f"f{len(text.known)}"\n        text.function(text.known[jaxpr], jaxpr)',
     '        text.known[jaxpr] = "f0"\n        if len(text.known) == 1:\n            text.function("f0", jaxpr)',
 )

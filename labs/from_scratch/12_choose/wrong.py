@@ -28,7 +28,7 @@ edit(
 )
 edit(
     "an index out of range means the last",
-    "switch(-5, ...): which is the nearest?",
+    "switch(-5, ...): which index is the nearest that there is?",
     "    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)",
     "    last = len(branches) - 1\n    return choose(convert(where(index < 0, last, numpy.minimum(index, last)), I32), branches, operands)",
 )
@@ -70,7 +70,7 @@ edit(
 )
 edit(
     "a negative index counts from the end",
-    "switch(-1, ...): which branch?",
+    "switch(-1, ...): which branch runs?",
     "numpy.minimum(numpy.maximum(index, 0), len(branches) - 1)",
     "numpy.minimum(numpy.maximum(where(asarray(index) < 0, asarray(index) + len(branches), index), 0), len(branches) - 1)",
 )

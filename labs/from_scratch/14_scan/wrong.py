@@ -34,7 +34,7 @@ edit(
 )
 edit(
     "the shortest of the rows decides",
-    "Rows of 3 and of 4, or no rows and no length: how many turns?",
+    "Rows of 3 and of 4, or no rows and no length: how many turns does the loop make?",
     '    if len(lengths) != 1 or () in lengths:\n        raise ValueError(f"scan',
     '    if not lengths:\n        raise ValueError(f"scan',
 )
@@ -88,7 +88,7 @@ edit(
 )
 edit(
     "bounds that go down turn as often",
-    "fori_loop(5, 2, ...): how many turns?",
+    "fori_loop(5, 2, ...): how many turns does the loop make?",
     "length=max(int(upper) - int(lower), 0)",
     "length=abs(int(upper) - int(lower))",
 )
@@ -209,7 +209,7 @@ edit(
 )
 edit(
     "one row goes with many",
-    "Rows of two arrays, three and one: how many turns?",
+    "Two arrays have three rows and one row. How many turns does the loop make?",
     "# => (Array(6.0, dtype=float32), Array([0. 0. 2. 9.], dtype=float32))\n",
     "# => (Array(6.0, dtype=float32), Array([0. 0. 2. 9.], dtype=float32))\n\n_scan = scan\n\n\ndef scan(f, init, xs=None, length=None, reverse=False):\n    rows, tree = flatten_values(xs)\n    if rows and all(x.shape for x in rows):\n        most = max(x.shape[0] for x in rows)\n        rows = [broadcast_to(x, (most, *x.shape[1:])) if x.shape[0] == 1 else x for x in rows]\n    return _scan(f, init, unflatten(tree, rows), length, reverse)\n\n\nlax.scan = scan\n\n",
 )

@@ -22,7 +22,7 @@ edit(
 )
 edit(
     "each step is compiled anew",
-    "Fifty steps with arrays of the same types: how many traces?",
+    "There are fifty steps with arrays of the same types. How often is the step traced?",
     "            self.known[key] = found\n",
     "            pass\n",
 )
@@ -71,7 +71,7 @@ edit(
 )
 edit(
     "stack joins along the axis that is there",
-    "stack of two f32[3]: which shape?",
+    "What is the shape of a stack of two f32[3]?",
     "numpy.stack = lambda xs, axis=0: concatenate([numpy.expand_dims(x, axis) for x in xs], axis)",
     "numpy.stack = lambda xs, axis=0: concatenate(xs, axis)",
 )
@@ -101,7 +101,7 @@ edit(
 )
 edit(
     "outer is for rows",
-    "outer of f32[2] and f32[3]: which shape?",
+    "What is the shape of `outer` of f32[2] and f32[3]?",
     "reshape(x, (-1, 1)) * reshape(y, -1)",
     "reshape(x, (1, -1)) * reshape(y, (-1, 1))",
 )

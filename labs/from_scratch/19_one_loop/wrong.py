@@ -50,7 +50,7 @@ edit(
 )
 edit(
     "a nan is not the largest",
-    "`a > b ? a : b`, where a is nan: which one comes?",
+    "`a > b ? a : b`, where a is nan: what is its value?",
     '"max": "{0} > {1} || {0} != {0} || ',
     '"max": "{0} > {1} || ',
 )
