@@ -61,7 +61,7 @@ _globals: dict[str, Any] = {option.name: from_environment(option) for option in 
 _globals |= {option.name: option.default for option in WITHOUT_EFFECT.values()}
 when_updated: dict[
     str, Callable[[str, Any], None]
-] = {}  # prefix of options' names -> function to call with the name and the new value
+] = {}  # beginning of options' names, up to a "_" -> function to call with the name and the new value
 read_once: set[str] = set()  # options that cannot change any more, since they were used
 _interned: dict[tuple[Any, ...], Options] = {}
 _states: weakref.WeakSet[ThreadState] = weakref.WeakSet()
@@ -172,7 +172,8 @@ def x64() -> bool:
 
 
 def update(name: str, new_value: Any) -> None:
-    """Set an option for every thread that does not override it. The name may carry JAX's prefix: `jax_enable_x64`.
+    """Set an option, and the options that it sets (`PARTS`), for every thread that does not override them. The name may
+    carry JAX's prefix: `jax_enable_x64`.
 
     Raise AttributeError for an unknown name, with the known ones; ValueError for a value that the option does not take;
     RuntimeError for a new value after the option was read for good.

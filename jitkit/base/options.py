@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 
 
 class Option(NamedTuple):
-    """An option; `parse` converts a given value, and raises ValueError for one that the option does not allow."""
+    """An option: its value until it is set (`default`), and what it does (`doc`). `parse` converts a given value, and raises
+    ValueError, or TypeError, for one that the option does not allow.
+    """
 
     name: str
     default: Any
@@ -75,7 +77,7 @@ def _bytes(value: Any) -> int:
 
 
 def _one_of(*allowed: str | None) -> Callable[[Any], str | None]:
-    """Return the parser of an option with a few values. If None is one of them, an empty environment variable means None."""
+    """Return the parser of an option with a few values. If None is one of them, an empty text means None."""
     texts, or_none = [text for text in allowed if text is not None], "None or " if None in allowed else ""
 
     def parse(value: Any) -> str | None:

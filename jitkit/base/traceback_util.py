@@ -43,7 +43,9 @@ _FRAME = r'  File "([^"\n]*)", line \d+, in (.*)\n'  # a frame in a traceback's 
 
 @functools.lru_cache(maxsize=4096)
 def is_own_file(filename: str) -> bool:
-    """Return whether a file is jitkit's own. (Code objects would be slower as keys.)"""
+    """Return whether a file is jitkit's own, and not in a room that uses the JIT as users do (`_CALLERS`; its `_STOPWATCHES` count
+    as jitkit's own). (Code objects would be slower as keys.)
+    """
     path = os.path.normcase(os.path.abspath(filename))
     if path.startswith(_PACKAGE):
         return not path.startswith(_CALLERS) or path in _STOPWATCHES
@@ -150,7 +152,7 @@ def _mark_own_frames(error: BaseException) -> None:
 
 def filter_text(text: str, entry: str) -> str:
     """Return an error's text without jitkit's frames in tracebacks inside of it, as XLA writes them for exceptions of a
-    callback.
+    callback. With the option `traceback_filtering` off, return the text unchanged.
 
     XLA's tracebacks begin where the program was called, which the error's own traceback shows, too: here, each begins
     after our function `entry`, which XLA calls.

@@ -69,7 +69,9 @@ def fit(points: Sequence[tuple[float, float]]) -> Slope:
 
 
 def fit_growth(values: Mapping[int, Sequence[float]]) -> Slope:
-    """Return the slope of positive measurements against size, for at least three sizes, as the module's head explains."""
+    """Return the slope of positive measurements against size, as the module's docstring explains. `values` maps at least
+    three sizes, in ascending order, to the measurements of each.
+    """
     larger = list(values)[-max(3, math.ceil(len(values) / 2)) :]
     slope = fit([(n, value) for n in larger for value in values[n]])
     if slope.words not in ("sublinear", "unclear"):
@@ -97,7 +99,7 @@ def _misfit(medians: Mapping[int, float], constant: float) -> float:
 class Effort(NamedTuple):
     """How long to measure a point."""
 
-    rounds: int
+    rounds: int  # each stage is measured at most this many times, a warm call three times as often
     seconds: float  # after this time no new round begins
     patience: float  # a compilation that will probably take more seconds than this is left out
 
@@ -106,8 +108,9 @@ Point = dict[str, list[float]]  # for one size: quantity -> its value in each ro
 
 
 class Axis(NamedTuple):
-    """A quantity that can be made larger: its name, what it counts, the sizes, and the function that measures one size.
-    If `compiles` is false, `measure(size, effort, compiles)` leaves out everything that needs a compilation.
+    """A quantity that can be made larger: its name, what it counts, the sizes to measure (for a quick run, `quick_sizes`),
+    and the function that measures one size. If `compiles` is false, `measure(size, effort, compiles)` leaves out
+    everything that needs a compilation.
     """
 
     name: str
@@ -143,9 +146,10 @@ class Result(NamedTuple):
 def measure_stages(
     make: Callable[[], tuple[Any, tuple[Any, ...]]], effort: Effort, compiles: bool, calls_jit: bool = False
 ) -> Point:
-    """Return the measurements of each stage of a jitted function. `make` returns a new function and its arguments.
-    "run" is a warm call with its wait: of the compiled program, or with `calls_jit` of the jitted function, with all
-    work of jit at a call.
+    """Return the measurements of each stage of a jitted function: seconds, and bytes of memory. `make` returns a new
+    function and its arguments, `effort` says how often to measure; if `compiles` is false, only trace and lower. "run"
+    is a warm call with its wait: of the compiled program, or with `calls_jit` of the jitted function, which includes
+    jit's own work at a call.
     """
     point: Point = {"trace": [], "lower": []}
     jitted, arguments = make()
@@ -244,8 +248,8 @@ def measure_axis(axis: Axis, sizes: Sequence[int], effort: Effort) -> Result:
 
 
 def _expected(points: dict[int, Point], n: int) -> float:
-    """Return the seconds that a compilation of this size will probably take, extrapolated from the last two sizes; 0 if
-    fewer are known, or if the last took at most 0.2 s.
+    """Return the seconds that a compilation at size `n` will probably take, extrapolated from the last two sizes that were
+    compiled; 0 if there are fewer, or if the last took at most 0.2 s.
     """
     known = [(m, statistics.median(point["compile"])) for m, point in points.items() if "compile" in point]
     if len(known) < 2:

@@ -32,9 +32,9 @@ class Spread(NamedTuple):
     """The median of some measurements, with the quartiles."""
 
     median: float
-    low: float
-    high: float
-    rounds: int
+    low: float  # the lower quartile
+    high: float  # the upper quartile
+    rounds: int  # the number of measurements
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
@@ -71,7 +71,9 @@ Clock = Callable[[], float]
 
 
 def batch_seconds(action: Action, loops: int, wait: Callable[[Any], Any], clock: Clock | None = None) -> float:
-    """Return the time per call of `loops` calls, with the wait for the last one."""
+    """Return the seconds per call of `loops` calls of an action, by this clock, or else the wall's; `wait` is called on the
+    last result, inside the measured time.
+    """
     calls = itertools.repeat(None, loops)
     result = None
     clock = clock or time.perf_counter
@@ -83,7 +85,7 @@ def batch_seconds(action: Action, loops: int, wait: Callable[[Any], Any], clock:
 
 
 def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wait) -> int:
-    """Return how many calls take about this many seconds; at least one."""
+    """Return how many calls of an action, with one `wait` at the end, take about this many seconds; at least one."""
     loops = 1
     while True:
         took = batch_seconds(action, loops, wait) * loops
@@ -99,8 +101,8 @@ LEAST_ONCE = 5  # the same for `measure_once`
 
 
 def orders(names: Iterable[Key], rounds: int) -> Iterator[list[Key]]:
-    """Yield the order of each round, drawn at random. Over many rounds each name follows each other one, and is first,
-    about equally often.
+    """Yield the order of the names in each round, drawn at random from a constant seed. Over many rounds each name comes
+    first, and comes right after each other name, about equally often.
     """
     chance = random.Random(20_180_101)
     order = list(names)

@@ -64,8 +64,9 @@ def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: C
 class Executable:
     """A compiled program and all that a call on a flat list of arguments needs.
 
-    `kept` has the positions of the arguments that the program uses, `consts` the buffers that are passed before them,
-    and `out_avals` the types of the results.
+    `loaded` is XLA's executable. `kept` has the positions of the arguments that the program uses, `consts` the buffers
+    that are passed before them; `arg_avals` has the types of all arguments, `out_avals` those of the results, and
+    `donates` says whether the program may reuse an argument's memory.
 
     `sharding` says on which devices the program runs, and so where arguments and results are. In a program for several
     devices, `spread` has the sharding of each argument, and `results` the one asked for each result; None leaves it to
@@ -151,7 +152,7 @@ class Executable:
         return runtime.put(x, aval, sharding, False)
 
     def place_const(self, value: Any) -> runtime.Buffer:
-        """Return the buffer of a constant."""
+        """Return the buffer of a constant on this program's devices."""
         return self.place(value, core.get_aval(value))
 
     def __call__(self, args: Sequence[Any]) -> list[Array]:
@@ -221,8 +222,9 @@ class EffectfulExecutable(Executable):
 def output_shardings(
     loaded: Any, sharding: runtime.Sharding, count: int, asked: Sequence[runtime.Sharding | None] = ()
 ) -> list[runtime.Sharding]:
-    """Return the shardings of the results: the program's device, in the requested memory; in a program over a mesh, the
-    requested shardings, or those that XLA's partitioner has chosen.
+    """Return the shardings of the `count` results of the executable `loaded`. On one device, each is the one `asked` for, which
+    may name another memory, or else `sharding`, the program's; over a mesh, the one asked for, or else the one that XLA's
+    partitioner has chosen. `asked` has None where nothing was asked for, or is empty.
     """
     if not runtime.is_over_mesh(sharding):
         return [x or sharding for x in asked] or [sharding] * count
@@ -238,9 +240,10 @@ def not_to_be_run(name: str) -> RuntimeError:
 def explain_failure(
     error: Exception, values: Sequence[Any], consts: Sequence[Any] = (), warm: bool = False, in_cpp: bool = False
 ) -> Exception:
-    """Return a better error for a failed run: about a donated argument or constant, or with XLA's message. JAX up to
-    0.10 does not check arguments in a `warm` call of a jitted function: then an error about an argument is XLA's
-    ValueError. An error of a callback is a ValueError, too, if JAX runs the call in C++ (`in_cpp`).
+    """Return a better error for a failed run: about a deleted or donated array among `values`, the arguments, or `consts`;
+    otherwise with XLA's message. JAX up to 0.10 does not check arguments in a `warm` call of a jitted function: then an
+    error about an argument is XLA's ValueError. An error of a callback is a ValueError, too, if JAX runs the call in
+    C++ (`in_cpp`).
     """
     for x in (*values, *consts):
         buffer = x._buf if type(x) is Array else x

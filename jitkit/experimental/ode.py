@@ -55,7 +55,9 @@ _MIDDLE = [  # the weights that give the state in the middle of a step
 
 
 def _step(func: Callable[..., Any], y0: Any, f0: Any, t0: Any, dt: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the state after a step, the derivative there, the error, and the derivatives at all seven places."""
+    """Return the state after a step of size `dt` from the state `y0` at the time `t0`, where the derivative is `f0`; the derivative
+    there, the error, and the derivatives at all seven places. `func(y, t)` is the derivative.
+    """
     times = jnp.array(_TIMES, dtype=dt.dtype)
     stages = jnp.array(_STAGES, dtype=f0.dtype)
     solution = jnp.array(_SOLUTION, dtype=f0.dtype)
@@ -76,7 +78,8 @@ def _step(func: Callable[..., Any], y0: Any, f0: Any, t0: Any, dt: Any) -> tuple
 
 def _polynomial(y0: Any, y1: Any, k: Any, dt: Any) -> Any:
     """Return the coefficients, highest power first, of the polynomial with the states and derivatives at the ends of a
-    step, and the state in its middle.
+    step of size `dt`, and the state in its middle. It is a function of the passed share of the step, from 0 to 1. The
+    states are `y0` and `y1`; `k` has the derivatives of `_step`.
     """
     middle = jnp.array(_MIDDLE, dtype=y0.dtype)
     y_mid = y0 + dt.astype(y0.dtype) * jnp.dot(middle, k)
@@ -134,9 +137,11 @@ def odeint(
     time.
 
     Args:
+      func: takes a state, a time and `args`, and returns the derivative of the state by time.
       y0: an array, or a tree of arrays. `func` returns a tree like it, and `odeint` one with a new first axis for the
         times.
       t: an array of floats, each larger than the one before.
+      args: further arguments of `func`, trees of arrays; they have derivatives, too.
       rtol, atol: the tolerated error of a step, relative to the state and absolute.
       mxstep: the maximum number of steps from one time to the next. If they are not enough, the last step's polynomial is continued.
       hmax: the maximum size of a step.

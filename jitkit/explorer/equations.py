@@ -64,7 +64,7 @@ def without_marks(text: str) -> str:
 
 def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
     """Return the jaxpr with marked equations, and the list of these, by number. A jaxpr that is used twice is marked
-    once.
+    once. `dialect` says how to read and rewrite such jaxprs: jitkit's own, or JAX's.
     """
     equations: list[Equation] = []
     known: dict[int, tuple[Any, Any]] = {}  # id -> the value (kept alive by this), and what it became
@@ -113,8 +113,8 @@ def _way(names: str) -> str | None:
 def _find_live(
     jaxpr: Any, used: Sequence[bool] | None, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect
 ) -> list[bool]:
-    """Mark the equations that results or effects depend on; return which inputs of the jaxpr these read. `used` says
-    which outputs count; None means all.
+    """Mark the equations that results or effects depend on as `live`; return which inputs of the jaxpr these read, or the
+    jaxpr returns. `used` says which outputs count; None means all. `by_eqn` maps the ids of equations to their numbers.
     """
     asked = used or [True] * len(jaxpr.outvars)
     needed = {id(atom) for atom, is_used in zip(jaxpr.outvars, asked, strict=True) if is_used}
@@ -136,8 +136,9 @@ def _find_live(
 def _mark_inside(
     eqn: Any, results: list[bool], inside: Callable[[Any, Sequence[bool] | None], list[bool]], dialect: Dialect
 ) -> list[bool]:
-    """Mark the live equations in an equation's jaxprs; return which of its operands are read. For a call or a branch,
-    these are the ones that used results depend on; else all.
+    """Mark the live equations in an equation's jaxprs; return which of its operands are read. For a call or a branch without
+    effects, these are the ones that used results depend on; else all. `results` says which results are used;
+    `inside(jaxpr, used)` marks one jaxpr (`_find_live`).
     """
     jaxprs, operands = list(jaxprs_of(eqn, dialect)), eqn.invars
     is_branch = str(eqn.primitive.name) == "cond"
@@ -158,7 +159,7 @@ def _mark_loop(
     eqn: Any, results: list[bool], inside: Callable[[Any, Sequence[bool] | None], list[bool]], dialect: Dialect
 ) -> list[bool] | None:
     """Mark the live equations in a loop's body; return which of the loop's operands are read, or None if the equation
-    is not a loop.
+    is not a loop. `results` and `inside` are those of `_mark_inside`.
 
     The next turn reads a carry, and the condition of a `while` may, even if nobody reads the loop's result. So the set
     of live carries grows until it contains all carries that it depends on.

@@ -243,8 +243,8 @@ class Links:
         return list(found)
 
     def _results_at(self, last: Key, value: Key) -> list[int]:
-        """Return the equations that make `value`, if it is a result of the program; [] if `last` is not the program's
-        last instruction.
+        """Return the equations whose results the program returns in the places where its last instruction returns `value`; [] if `last`
+        is not that instruction.
         """
         if last[0] != self._program.entry or not self.data.at[last].is_root:
             return []
@@ -252,7 +252,9 @@ class Links:
         return [self._results[place] for place, each in enumerate(returned) if each == value and place in self._results]
 
     def followed(self, changed: Collection[Key]) -> dict[Key, list[int]]:
-        """Return new links for instructions that were linked to their readers, where these readers are `changed` ones."""
+        """Return new links for instructions that were linked to their readers, after the links of these readers, `changed`, were
+        changed by `credit`. Change nothing.
+        """
         new = {number for at in changed for number in self.exact[at]}
         asked = {at: self.exact[at] for at, rule in self.rules.items() if rule in _BY_READERS and at not in changed}
         self.exact.update({at: [] for at in asked})
@@ -261,8 +263,8 @@ class Links:
         return {at: known[0] for at, known in found.items() if known and known[0] != asked[at] and {*known[0]} <= new}
 
     def credit(self, at: Key, numbers: list[int], rule: str) -> list[Key]:
-        """Link an instruction to other equations than those in its name. Return the instructions whose links changed:
-        this one, and those that run it.
+        """Link the instruction `at` to the equations `numbers`, others than those in its name; `rule` says how this is known. Return the
+        instructions whose links changed: this one, and the fusions and calls that contain it.
         """
         self.exact[at] = numbers
         self.rules.update({at: rule} if rule else {})

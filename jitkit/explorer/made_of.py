@@ -10,6 +10,9 @@ operands and the readers of such an instruction say what it contains:
 - *an operand of several*: operations that broadcast the same value to the same shape read one broadcast. It has the name
   of one of them; it belongs to each of them. Or XLA does the operation first, and broadcasts its result.
 
+Equations are given by number. `gone` has those of which no instruction has the name, `named` maps an equation to the
+instructions with its name, and an equation's `readers` are the equations that read its result.
+
 JAX: jax/_src/lax/lax.py:dot_general_p
 """
 
@@ -38,8 +41,9 @@ def own_kernels(
     equations: Sequence[Equation], gone: Collection[int], links: Links, arranges: Callable[[int], bool]
 ) -> dict[Key, list[int]]:
     """Return the equations in each custom call without a name: those between its operands and its readers, and readers
-    without an instruction of their own, unless they only arrange elements. A call is left out if it has no equations,
-    or if its readers depend on a value that it does not read.
+    without an instruction of their own, unless they only arrange elements (`arranges(number)`). `gone` has the equations
+    without an instruction. A call is left out if it has no equations, or if its readers depend on a value that it does
+    not read.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():
@@ -74,8 +78,9 @@ def origins_of(at: Key, links: Links) -> set[int]:
 def between(
     equations: Sequence[Equation], gone: Collection[int], inputs: set[int], sinks: Sequence[int], alone: bool = True
 ) -> set[int]:
-    """Return the equations on all ways from `inputs` to `sinks`. Return set() if one of them is not gone, or if a way begins at another
-    value. With `alone=False`, only the last ones before the sinks must be gone.
+    """Return the equations on all paths from `inputs` to `sinks`, without these two. Only those paths count whose last equation, which a
+    sink reads, is in `gone`. Return set() if a path comes from an argument that is not in `inputs`, or, with `alone`, from
+    an equation that is neither in `inputs` nor in `gone`, and so has an instruction of its own.
     """
     # loop -> the equations in it that make its results: if only one turn is left, the loop has no instruction of its own
     results: dict[int, list[int]] = {}
@@ -116,8 +121,8 @@ def products(
     through: Callable[[Collection[int]], Collection[int]],
 ) -> dict[Key, list[int]]:
     """Return the equations in each product that contains others than its name says: an equation without a product of its
-    own is in the one that reads its operands. `named` maps equations to the instructions with their name; `through`
-    is `Origins._through`.
+    own is in the one that reads its operands. `named` maps equations to the instructions with their name;
+    `through(origins)` adds to equations those that compute the same, and what those without an instruction read.
     """
     found: dict[Key, list[int]] = {}
     opcodes = {at: each.opcode for at, each in links.data.at.items() if each.opcode in _PRODUCTS}
@@ -287,8 +292,9 @@ def clamps(
     links: Links,
     has: Callable[[Sequence[Key], frozenset[int]], bool],
 ) -> Iterator[tuple[int, Key]]:
-    """If the equation `number` is a maximum or a minimum that became a clamp together with its reader, yield this
-    reader and the clamp.
+    """If the equation `number` is a maximum or a minimum that became a clamp together with one of its `readers`, yield
+    this reader and the clamp. `has(operands, origins)` says whether one of the instructions `operands` is a value that
+    these equations made.
     """
     other = {"max": "min", "min": "max"}.get(equations[number].primitive)
     # a bound that depends on no argument has no origin to look for
@@ -373,8 +379,8 @@ def reads_a_constant(
 def counted(
     number: int, readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> tuple[bool, Key | None]:
-    """Return `(whether it has the equation's name, instruction)` for the `iota` that computes a constant equation when
-    the program runs. If no iota has the equation's name, take one with a reader's name, else None.
+    """Return `(whether the iota has the equation's name, iota)` for the `iota` that computes a constant equation when the
+    program runs: one with the equation's name, or else with a reader's name. Return `(False, None)` if there is none.
     """
 
     def iotas(numbers: Sequence[int]) -> list[Key]:

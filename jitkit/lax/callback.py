@@ -59,7 +59,7 @@ def call_python(
     partitioned: bool = False,
 ) -> list[str]:
     """Write a call of `function`, which takes Arrays and returns an array-like for each result of the equation that is
-    being lowered. Return the names of the results.
+    being lowered. `args` are the names of its arguments in the text. Return the names of the results.
 
     With an ordered `effect`, the call takes its token and returns the next one. If `partitioned`, each device of a
     program for several devices makes the call, with its part of the arrays.
@@ -98,7 +98,9 @@ def _row_major(aval: Any) -> str:
 def _with_tokens(
     function: Callable[..., Sequence[Any]], avals_out: Sequence[Any], tokens: int
 ) -> Callable[..., tuple[Any, ...]]:
-    """Return the function as XLA calls it: with a None for each token before the arrays, and before the results."""
+    """Return the function as XLA calls it: with a None for each of `tokens` before the arrays, which it returns before the
+    results. `avals_out` are the types of tokens and results (`_checked`).
+    """
 
     def called_by_xla(*args: Any) -> tuple[Any, ...]:  # `runtime.explained` looks for this name in a traceback
         return (*args[:tokens], *_checked(function(*map(on_cpu, args[tokens:])), avals_out[tokens:]))
@@ -136,7 +138,9 @@ def _checked(results: Sequence[Any], avals: Sequence[Any]) -> list[np.ndarray[An
 
 
 def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Return `function(*args)`. Log its error, which may not reach the user, or lose its traceback; then raise it."""
+    """Return `function(*args)`. If it raises, log the error as that of `jax.WHAT`, since XLA may lose it or its traceback;
+    then raise it.
+    """
     try:
         return function(*args)
     except BaseException as error:
@@ -299,7 +303,8 @@ def io_callback(
     """Return the results of `callback(*args, **kwargs)`, which is called each time that the program gets there.
 
     Like `pure_callback`, for functions with side effects. With `ordered`, the calls happen in the order of the program,
-    and `vmap` raises ValueError; otherwise `vmap` makes a call for each element.
+    and `vmap` raises ValueError; otherwise `vmap` makes a call for each element. The other arguments, the result and the
+    errors are those of `pure_callback`.
     """
     placed = {"sharding": _of_one_device("io_callback", sharding)}
     return _bind(io_callback_p, callback, result_shape_dtypes, args, kwargs, ordered=ordered, **placed)

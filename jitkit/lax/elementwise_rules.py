@@ -217,7 +217,15 @@ def extremum(op: str, direction: str) -> LoweringRule:
 def unary(
     name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str, result: DTypeRule = same_dtype, called: str = ""
 ) -> tuple[Callable[[Any], Any], Primitive]:
-    """Return function and primitive of a row of one operand. The function is named `called`, by default as the primitive."""
+    """Return function and primitive of a row of one operand.
+
+    Args:
+      name: the primitive's name; `called` is the function's, by default the same.
+      accepts: the kinds of dtypes that the operand may have.
+      lowering: the name of an operation (`one_op`), or the lowering rule itself.
+      doc: what the function returns, for its docstring.
+      result: gives the result's dtype for the operand's aval.
+    """
     primitive = Primitive(name)
 
     @primitive.def_abstract_eval
@@ -248,8 +256,8 @@ def unary_of_accuracy(name: str, accepts: Kinds, lowering: str | LoweringRule, d
 def binary(
     name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str, result: DTypeRule = same_dtype, called: str = ""
 ) -> tuple[Callable[..., Any], Primitive]:
-    """Return function and primitive of a row of two operands of one dtype. In the function, a 64-bit numpy scalar
-    beside a 64-bit array keeps its width (`with_its_width`).
+    """Return function and primitive of a row of two operands of one dtype; the arguments are those of `unary`. In the
+    function, a 64-bit numpy scalar beside a 64-bit array keeps its width (`with_its_width`).
     """
     primitive = nary_primitive(name, (accepts, accepts), lowering, result)
 
@@ -325,7 +333,9 @@ def nary_primitive(
     result: DTypeRule = same_dtype,
     one_dtype: bool = True,
 ) -> Primitive:
-    """Return a new primitive of operands that broadcast. With `one_dtype=False`, `result` decides which dtypes match."""
+    """Return a new primitive of operands that broadcast. `accepts` has the kinds of dtypes for each operand; with
+    `one_dtype=False`, `result` decides which dtypes match. The other arguments are those of `unary`.
+    """
     primitive = Primitive(name)
 
     @primitive.def_abstract_eval

@@ -45,7 +45,7 @@ def _axes(axis_name: Any) -> Axes:
 
 
 def _check_bound(axes: Axes, function: str) -> None:
-    """Raise NameError for a name that no enclosing `vmap` has."""
+    """Raise NameError for a name that no enclosing `vmap` has; the message names the caller's `function`. Numbers are not checked."""
     known = dict(config.local.state.axis_env)
     for name in axes:
         if not isinstance(name, int) and name not in known:
@@ -74,7 +74,9 @@ def axis_size(axis_name: Any) -> int:
 def _define_reduction(
     name: str, reduce: Callable[[Any, Sequence[int]], Any], of_equals: Callable[[Any, int], Any]
 ) -> Primitive:
-    """Return a new primitive, a reduction over named axes; `of_equals(x, n)` reduces n copies of the same x."""
+    """Return a new primitive, a reduction over named axes, and over an element's own axes, by number. `reduce(x, axes)` reduces an array
+    along axes; `of_equals(x, n)` returns the reduction of n copies of the same x.
+    """
     primitive = Primitive(name, pure_shape_rule=False)
 
     @primitive.def_abstract_eval
@@ -342,6 +344,7 @@ def psum_scatter(
     Raises:
       NameError: there is no axis of this name.
       ValueError: x has another size along `scatter_dimension`.
+      IndexError: x has no axis `scatter_dimension`; ValueError since JAX 0.12.
       NotImplementedError: with `axis_index_groups`, or for several names at once.
     """
     if axis_index_groups is not None:

@@ -180,41 +180,45 @@ reduce_xor_p = _define_reduction("reduce_xor", "xor", sum_identity, _bits_only)
 
 
 def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the sum over `axes` (not negative, each once) of an array of numbers, in its dtype; 0 for no elements."""
+    """Return the sum over `axes` of an array of numbers, in its dtype; 0 for no elements. Raise ValueError for an axis that is
+    negative, repeated or too large, TypeError for bools.
+    """
     return reduce_sum_p.bind(operand, axes=tuple(axes), out_sharding=None)
 
 
 def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the product over `axes` of an array of numbers; 1 for no elements."""
+    """Return the product over `axes` of an array of numbers, in its dtype; 1 for no elements. Raise as `reduce_sum` does."""
     return reduce_prod_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     """Return the greatest element over `axes`; nan if there is one; the dtype's least value for no elements. Complex
-    numbers are ordered lexicographically.
+    numbers are ordered lexicographically. Raise ValueError for an axis that is negative, repeated or too large.
     """
     return reduce_max_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     """Return the least element over `axes`; nan if there is one; the dtype's greatest value for no elements. Complex
-    numbers are ordered lexicographically.
+    numbers are ordered lexicographically. Raise ValueError for an axis that is negative, repeated or too large.
     """
     return reduce_min_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the bitwise `and` over `axes` of an array of bools or integers; True, or all bits set, for no elements."""
+    """Return the bitwise `and` over `axes` of an array of bools or integers; True, or all bits set, for no elements. Raise
+    TypeError for another dtype, ValueError for an axis that is negative or repeated, IndexError for one that is too large.
+    """
     return reduce_and_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the bitwise `or` over `axes` of an array of bools or integers; False, or 0, for no elements."""
+    """Return the bitwise `or` over `axes` of an array of bools or integers; False, or 0, for no elements. Raise as `reduce_and` does."""
     return reduce_or_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the bitwise `xor` over `axes` of an array of bools or integers; False, or 0, for no elements."""
+    """Return the bitwise `xor` over `axes` of an array of bools or integers; False, or 0, for no elements. Raise as `reduce_and` does."""
     return reduce_xor_p.bind(operand, axes=tuple(axes))
 
 

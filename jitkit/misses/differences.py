@@ -43,7 +43,7 @@ class Difference(NamedTuple):
         jit options                other options of `jit`: recompiled, not retraced
         host                       moved between host and device memory: neither retraced nor recompiled
 
-    `sentence` says it in words; `advice` says how to avoid it, or is "".
+    `sentence` says it in words, of which `before` and `now` describe the two calls; `advice` says how to avoid it, or is "".
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Calls(NamedTuple):
     now: CallRecord
     known: Sequence[CallRecord]  # the oldest first
     are_all: bool  # whether `known` has all earlier calls, not only the latest
-    x64_differs: bool
+    x64_differs: bool  # whether the two calls to compare differ in the option `enable_x64`
     fun: Callable[..., Any] | None = None
 
     def default_of(self, name: str) -> Any:

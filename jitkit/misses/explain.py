@@ -37,7 +37,9 @@ _SIGNATURES = 8192  # at most this many fingerprints are kept, to recognise evic
 class Miss(NamedTuple):
     """One call that found nothing in the cache.
 
-    `number` counts the misses of the function; `call_site` is "file:line (function)". `reason` is one of
+    `number` counts the misses of the function; `function` is its name and place; `call_site` is "file:line (function)".
+    `traced` and `compiled` say what the call did, and `seconds` how long it took until its program was ready to run.
+    `reason` is one of
 
         first call      the function had not been called
         new function    the function had not been called, but the same source has made others: a lambda in a loop
@@ -47,7 +49,8 @@ class Miss(NamedTuple):
         cleared         `clear_cache` or `clear_caches` was called
         other closure   the function was traced when it closed over values of an outer trace that has ended
 
-    and `sentence` says it in words. At most 12 differences are kept; `more` is the number of the others.
+    and `sentence` says it in words. `closest` is the number of the miss that `sentence` names, if any. At most 12
+    differences are kept; `more` is the number of the others.
     """
 
     number: int
@@ -141,7 +144,13 @@ class MissLog:
         compiled: bool,
         seconds: float,
     ) -> CallRecord:
-        """Add a miss, and return `record`, the new signature, with its number. `known` has the cached signatures, the oldest first."""
+        """Add a miss, call the `listeners`, and return `record`, the new signature, with its number.
+
+        Args:
+          known: the cached signatures, the oldest first.
+          traced, compiled: whether the call traced the function, and compiled it.
+          seconds: how long this took.
+        """
         weight = TRACES if traced else COMPILES if compiled else DISPATCHES
         call_site = _call_site()
         with self._lock:
@@ -240,7 +249,7 @@ listeners: list[Callable[[Callable[..., Any], Miss, CallRecord], None]] = []
 
 
 def _call_site() -> str:
-    """Return the running line of the user's code, as JAX writes it."""
+    """Return the running line of the user's code, as JAX writes it: "file:line (function)"."""
     return source_info.summarize(source_info.current())
 
 

@@ -63,16 +63,16 @@ _NOTHING = Argument("", False, None)
 class CallRecord(NamedTuple):
     """The signature of a call for which something is cached.
 
-    `number` is the number of the miss; `has_entry` says whether the miss left an entry that runs calls: not if the call
-    was only traced. `sketch` serves to estimate quickly how alike two records are.
+    `has_entry` says whether the miss left an entry that runs calls: not if the call was only traced. `sketch` serves to
+    estimate quickly how alike two records are.
     """
 
-    number: int
+    number: int  # of the miss, counted from 1 for each function; 0 until the miss is logged
     has_entry: bool
-    options: Options
-    jit_options: Any
-    arguments: tuple[Argument, ...]
-    statics: tuple[tuple[int | str, Static], ...]
+    options: Options  # of `config`, in the call's thread
+    jit_options: Any  # what `jit` was given
+    arguments: tuple[Argument, ...]  # static and dynamic ones: first those by position, then the keywords
+    statics: tuple[tuple[int | str, Static], ...]  # each with its position, or its name
     sketch: int = 0
 
     def fingerprint(self) -> int:
@@ -112,7 +112,9 @@ def record_call(
     keys: Sequence[Any],
     paths: Sequence[str],
 ) -> CallRecord:
-    """Return the signature of a call of `fun`, from the tree of its dynamic arguments and a key and a path per leaf."""
+    """Return the signature of a call of `fun`, not yet numbered. `tree` is that of the dynamic arguments, `keys` and `paths`
+    have an item for each of its leaves; `options` are those of the thread, `jit_options` those of `jit`.
+    """
     if not tree.is_plain:
         note_keys((arguments.args, arguments.kwargs))
     at = dict(arguments.statics)
@@ -175,9 +177,9 @@ class Change(NamedTuple):
 
     kind: str
     name: str  # the name of the argument, the leaf or the option
-    before: Any
-    now: Any
-    size: int = 1
+    before: Any  # in the older call: the option's value, the leaf's key, the tree, the Static, or the Argument if `kind` is "passing"
+    now: Any  # the same in the newer call
+    size: int = 1  # how much the difference counts in `distance`
 
     @property
     def weight(self) -> int:

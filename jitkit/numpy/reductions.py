@@ -267,8 +267,8 @@ def sum(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """Return the sum over `axis` of the elements where `where` holds, plus `initial`. Small integers are summed in the
-    default int type, unless `promote_integers` is False.
+    """Return the sum over `axis` of the elements where `where` holds, plus `initial`, computed in `dtype`. Without `dtype`, small integers
+    are summed in the default int type, unless `promote_integers` is False. `keepdims` keeps the axes, with size 1; `out` must be None.
     """
     return _apply(_SUM, a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
@@ -283,7 +283,7 @@ def prod(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """Return the product over `axis` of the elements where `where` holds, times `initial`; `promote_integers` is as for `sum`."""
+    """Return the product over `axis` of the elements where `where` holds, times `initial`; the other arguments are as for `sum`."""
     return _apply(_PROD, a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 
@@ -306,12 +306,12 @@ def min(
 
 
 def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
-    """Return whether no element over `axis` is zero, as an array of bools."""
+    """Return whether no element over `axis` is zero, or for complex numbers no real part, as an array of bools."""
     return _apply(_ALL, a, axis, None, out, keepdims, None, where)
 
 
 def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
-    """Return whether some element over `axis` is not zero, as an array of bools."""
+    """Return whether some element over `axis` is not zero, or for complex numbers some real part, as an array of bools."""
     return _apply(_ANY, a, axis, None, out, keepdims, None, where)
 
 

@@ -59,9 +59,9 @@ def all_alive(values: Sequence[Any]) -> bool:
 
 
 class Entry:
-    """Runs calls of one signature: `run` takes the leaves of a call with the entry's keys, and returns the result in
-    its tree. `direct` has what the dispatcher needs to run the executable itself, or is None. `is_warm` says whether
-    the first run succeeded, None before it. (If it failed, JAX checks the arguments of all later calls.)
+    """Runs calls of one signature by `executable`: `run` takes the leaves of a call with the entry's keys, and returns the
+    result in its tree. `direct` has what the dispatcher needs to run `executable` itself, or is None. `is_warm` says
+    whether the first run succeeded, None before it. (If it failed, JAX checks the arguments of all later calls.)
     """
 
     __slots__ = ("direct", "executable", "is_warm", "run")
@@ -221,7 +221,7 @@ class Table:
             self.quick = _NOTHING_QUICK
 
     def make_quick(self, options: Any, key: Any, entry: Entry) -> None:
-        """Let the dispatcher run an entry itself, if it can, for calls whose only argument has this key."""
+        """Let the dispatcher itself run an entry for calls whose only argument has this `key` (see `quick`), if it has a `direct`."""
         with self.lock:
             if entry.direct is not None and not self.crowded and self.entries:
                 if self.quick[0] is not options:
@@ -324,7 +324,7 @@ class FunctionCache:
             self.being_traced.discard(mark)
 
     def clear(self, tables: Iterable[Table] | None = None) -> None:
-        """Forget the traces, and the entries of these tables, or of all. Keep the log of misses."""
+        """Forget the traces, and everything in these tables; without `tables`, in all of them. Keep the log of misses."""
         self.traces.clear()
         self.records.clear()
         self.misses.cleared()
@@ -388,7 +388,7 @@ register_clearable(replaying.known)
 
 
 def run_entry(entry: Entry, leaves: Sequence[Any]) -> Any:
-    """Return the result of an entry for leaves of any kinds. If the run fails, raise an error that names them (`explain_failure`)."""
+    """Return an entry's result for a call's leaves, and set `is_warm`. If the run fails, raise the error of `explain_failure`."""
     try:
         result = entry.run(leaves)
     except (RuntimeError, ValueError) as error:

@@ -79,7 +79,8 @@ def jit(
 
     Raises:
       TypeError: `fun` is not callable, or `device` is not a device.
-      ValueError: a static or donated argument does not exist; `device` together with `backend` or with shardings.
+      ValueError: a static or donated argument does not exist; `inline` is something else; `device` together with `backend`,
+        or one of them with shardings.
       RuntimeError: there is no such platform.
       NotImplementedError: with `backend="c"`, when it is traced: the function has an operation or a type for which
         there is no C.

@@ -58,7 +58,9 @@ def inline_mode(option: bool | Inline) -> Inline:
 
 
 class _Call(Primitive):
-    """The primitive of calls. Of a call that is inlined while tracing, the function's equations are recorded instead."""
+    """The primitive of calls. With `inline=JAX_EARLY`, `bind` records the function's equations in place of the call, unless the
+    trace keeps calls.
+    """
 
     def bind(self, *args: Any, **params: Any) -> Any:
         trace = current_trace()
@@ -119,7 +121,9 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) ->
 
 
 def _of_batch(sharding: Any, dim: int | None) -> Any:
-    """Return the sharding of a batch of values with this sharding: every device holds its part of every element."""
+    """Return the sharding of a batch, with batch axis `dim`, of values with this sharding: every device holds its part of
+    every element. Return None, or the sharding itself if `dim` is None, unchanged.
+    """
     return sharding if sharding is None or dim is None else runtime.with_whole_axis(sharding, dim)
 
 
@@ -133,7 +137,9 @@ def take_shardings(params: dict[str, Any], jaxpr: Jaxpr) -> tuple[Sequence[Any],
 
 
 def placed(ins: Iterable[Any], outs: Iterable[Any]) -> dict[str, Any]:
-    """Return the parameters of a call that have its shardings; an empty dict if there are none."""
+    """Return the parameters `in_shardings` and `out_shardings` of a call, from the sharding of each operand and each result,
+    or None for one without; an empty dict if all are None.
+    """
     if not NestedCall.some_are_placed:
         return {}
     both = {"in_shardings": tuple(ins), "out_shardings": tuple(outs)}
@@ -168,7 +174,9 @@ class _Unspecified:
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """DCE rule: drop the dead code inside of a nested call, with the unused results."""
+    """DCE rule: drop the dead code inside of a nested call, with its unused operands and results; drop a call that has
+    neither used results nor effects.
+    """
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None
     jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_results)
@@ -185,7 +193,7 @@ dce_rules[jit_p] = _dce
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Return an equation as it is printed: with the parameters that differ from their defaults, but without `inline`."""
+    """Return the text of an equation, without `inline`, parameters that are False, and shardings and donation that no value has."""
     params = {
         k: v
         for k, v in eqn.params.items()
@@ -248,7 +256,7 @@ class NestedCall:
         }
 
     def place(self, ins: Sequence[Any], outs: Sequence[Any]) -> None:
-        """Keep the shardings of arguments and results that were given to `jit`; either sequence may be empty."""
+        """Keep the shardings that `jit` was given: one for each argument and each result, or an empty sequence for none."""
         NestedCall.some_are_placed = True
         count = len(self.params["jaxpr"].invars) - len(self.outer)
         ins, outs = ins or (None,) * count, outs or (None,) * len(self.params["jaxpr"].outvars)

@@ -55,7 +55,9 @@ _local, _key_functions, _new, _ndarray = config.local, argument_keys.key_functio
 
 
 class Jitted(Traceable):
-    """Handles those calls of a jitted function that the dispatcher cannot handle."""
+    """A function with one set of `jit` options. It makes the function that `jit` returns, the *dispatcher*
+    (`make_dispatcher`), and handles the calls that the dispatcher cannot handle.
+    """
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions, staged: bool = True) -> None:
         super().__init__(fun, options)
@@ -173,7 +175,7 @@ class Jitted(Traceable):
     # --- calls ----------------------------------------------------------------------------------------------
 
     def form(self, arity: int, *names: str) -> CallForm:
-        """Return the form of calls with `arity` arguments by position and these by name, worked out once."""
+        """Return which arguments are static, in calls with `arity` arguments by position and `names` by keyword; remember it."""
         form = self.forms.get((arity, *names))
         if form is None:
             if len(self.forms) >= _MOST_FORMS:
@@ -212,7 +214,7 @@ class Jitted(Traceable):
         return result
 
     def learn(self, arity: int, names: tuple[str, ...], tree: PyTreeDef, is_flat: bool) -> None:
-        """Write the function that looks up further calls of a form, if the last two had the same tree and many had it (`is_due`)."""
+        """Write a function that looks up later calls of the same form, if the last two had the same tree and it pays (`is_due`)."""
         form = (arity, *names) if names else arity
         if self.seen.get(form) is tree and is_due(tree, 0):
             if len(self.look_ups) >= _MOST_FORMS:
@@ -258,7 +260,7 @@ class Jitted(Traceable):
     def first_call(
         self, key: tuple[Any, ...], arguments: Arguments, leaves: Sequence[Any], tree: PyTreeDef, keys: Sequence[Any]
     ) -> Entry:
-        """Return the entry for a new key. One thread makes it, while others wait for it."""
+        """Return the entry for a new key. One thread makes it, others wait. Raise RecursionError if this thread is making it already."""
         runtime.default_device()  # the first time, this imports jaxlib: before the clock starts
         start = time.perf_counter()
         with self.table.first_call(key, self.name) as is_mine:
@@ -321,8 +323,8 @@ class Jitted(Traceable):
         return executable, True
 
     def donated(self, arguments: Arguments) -> tuple[bool, ...]:
-        """Return for each leaf whether it is donated (`api_util.donated_leaves`). With `debug_nans` or `debug_infs`
-        return an empty tuple: the call may have to run again.
+        """Return for each leaf whether it is donated (`api_util.donated_leaves`); an empty tuple if none is. With
+        `debug_nans` or `debug_infs` none is: the call may have to run again.
         """
         options = config.local.state.run_options
         if options.debug_nans or options.debug_infs:
@@ -339,7 +341,7 @@ class Jitted(Traceable):
                     raise argument_errors.mutated_static(self.name, where, new.value)
 
     def clear_cache(self) -> None:
-        """Forget the function's traces, and the executables of all its `jit`s that `cache_size` counts together."""
+        """Forget the function's traces, and the entries and executables of those of its `jit`s that `cache_size` counts with this one."""
         mine = self.options.sharing()
         self.cache.clear([table for options, table in self.cache.tables.items() if options.sharing() == mine])
 
@@ -353,7 +355,7 @@ class Jitted(Traceable):
         return call.bind(leaves)
 
     def find_nested(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[NestedCall | None, Sequence[Any]]:
-        """Return how an earlier call of this signature was recorded, or None, and the leaves of this call."""
+        """Return how an earlier call of this signature was recorded (None if no trace of one is current), and this call's leaves."""
         dynamic: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
         statics: tuple[Any, ...] = ()
         if self.options.spec.has_statics:

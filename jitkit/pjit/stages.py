@@ -374,13 +374,15 @@ class Compiled(_Stage):
             raise
 
     def _find(self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """Return the entry and the leaves of a call, for trees too large for a generated `_look_up`."""
+        """Return the entry and the leaves of a call, for trees too large for a generated `_look_up`. Raise KeyError if no
+        entry is known.
+        """
         leaves, tree = tree_flatten((args, kwargs))
         return self._table.entries[options, tree.exact, (), *map(argument_keys.key_of, leaves)], leaves
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """Check that arguments of these kinds fit the program. Return the entry that runs them, which the next call
-        will find, and the leaves. Raise TypeError if the tree or a type is another one.
+        """Check that these arguments fit the program. Return a new entry that runs calls with arguments of these kinds,
+        which the next such call will find, and the leaves. Raise as `__call__` does.
         """
         compiled_arguments = late_rooms.import_room(".compiled_arguments", __package__)
         leaves, tree = tree_flatten((args, kwargs))

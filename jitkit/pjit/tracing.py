@@ -87,13 +87,15 @@ class Traceable:
 
     @traceback_util.api_boundary
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the shapes and dtypes of the result, without computing it."""
+        """Return a `ShapeDtypeStruct` for each leaf of the result, in its tree, without computing the result."""
         return self.trace(*args, **kwargs).out_info
 
     def placement(
         self, keys: Sequence[Any], arguments: Arguments, traced: TracedCall, avals: Sequence[Any], names: Sequence[str]
     ) -> Placement:
-        """Return where a call on leaves with these keys runs: the keys say where the leaves are, and `jit` may have got shardings."""
+        """Return where a call runs: the keys of the leaves say where these are, and `jit` may have been given shardings.
+        `avals` and `names` are those of the leaves; errors use the names.
+        """
         asked, results = self.shardings(arguments, traced, avals, names)
         if asked:
             keys = [placed_as_asked(*each) for each in zip(keys, avals, asked, strict=True)]
@@ -138,7 +140,9 @@ class Traceable:
         return arguments, tree.exact, avals
 
     def refusal(self, arguments: Arguments, i: int, x: Any, error: Exception) -> Exception:
-        """Return the error for the i-th leaf, which is not an array, or one that cannot be used now."""
+        """Return the error to raise for `x`, the i-th leaf of a call, if taking its aval or its key raised `error`: because it
+        is not an array, or an array that cannot be used now.
+        """
         if isinstance(x, Tracer) or (isinstance(error, ValueError) and not has_jax_array(x)):
             return error  # it is about a tracer or a masked array, and says enough
         name = api_util.argument_name(self.fun, arguments, i)
@@ -233,7 +237,10 @@ class Traceable:
         was_traced: bool,
         was_compiled: bool,
     ) -> CallRecord:
-        """Record a call that missed the cache, and why; return its record. `start` is the time when the call began."""
+        """Record a call that missed the cache, and why; return its record. `start` is when the call began, by
+        `time.perf_counter`; `keys` has the key of each leaf of the dynamic arguments, or only its aval; `names` has each
+        leaf's name. `was_traced` and `was_compiled` say what the call did.
+        """
         seconds = time.perf_counter() - start
         record = record_call(self.fun, self.options, config.local.state.run_options, arguments, tree, keys, names)
         known = self.cache.known_records(self.table)

@@ -121,8 +121,8 @@ def address_of(buffer: Buffer) -> int:
 
 
 def dlpack(buffer: Buffer, asked: dict[str, Any]) -> Any:
-    """Return a DLPack capsule of a buffer: jaxlib's, or if JAX is loaded, the buffer is not on the CPU, or a stream, a
-    device or a copy is asked for, JAX's.
+    """Return a DLPack capsule of a buffer. `asked` has the keyword arguments of `__dlpack__`. jaxlib makes the capsule, except if
+    JAX is loaded, if the buffer is not on the CPU, or if `asked` has a stream, a device or a copy: then JAX makes it.
     """
     if _is_on_cpu(buffer) and not any(asked.get(name) for name in ("stream", "dl_device", "copy")):
         return gate().ext.buffer_to_dlpack_managed_tensor(buffer)
@@ -145,8 +145,8 @@ _DLPACK_CPU = 1
 def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
     """Return a buffer on the memory of anything that supports DLPack: torch tensors, cupy and numpy arrays, jax.Arrays.
 
-    Nothing is copied if alignment and dtype allow that, unless `copy` is True. Raise TypeError for values without
-    DLPack's methods.
+    Nothing is copied if alignment and dtype allow that, unless `copy` is True, or `device` is another device than that of
+    the value. Raise TypeError for values without DLPack's methods.
     """
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise TypeError("The array passed to from_dlpack must have __dlpack__ and __dlpack_device__ methods.")

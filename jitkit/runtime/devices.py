@@ -111,7 +111,7 @@ def in_device_memory(sharding: Sharding) -> Sharding:
 
 
 def in_memory(sharding: Sharding, kind: str) -> Sharding:
-    """Return the sharding with another kind of memory: "device", "pinned_host", "unpinned_host"."""
+    """Return the sharding with another kind of memory: "device", "pinned_host", "unpinned_host". A sharding without a kind stays."""
     if sharding.memory_kind in (None, kind):
         return sharding
     if is_over_mesh(sharding):

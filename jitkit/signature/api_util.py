@@ -177,7 +177,7 @@ def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def form_of(spec: ArgumentSpec, arity: int, names: Sequence[str]) -> CallForm:
-    """Return the form of a call with `arity` positional arguments and these keywords."""
+    """Return the form of a call with `arity` positional arguments and the keywords `names`."""
     static_positions = tuple(sorted({i % arity for i in spec.static_argnums if -arity <= i < arity}))
     static_names = tuple(sorted(name for name in names if name in spec.static_argnames))
     positions = tuple(i for i in range(arity) if i not in static_positions)
@@ -237,7 +237,9 @@ def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, 
 
 
 def names_of_whole_arguments(fun: Callable[..., Any], arity: int, by_name: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return a name for each argument of a call, whether it is a tree or a leaf: first those by position."""
+    """Return a name for each argument of a call, whether it is a tree or a leaf: first of the `arity` ones passed by position,
+    then of the keywords `by_name`.
+    """
     signature = signature_of(fun)
     return (*positional_names(signature, arity), *[keyword_name(signature, name) for name in by_name])
 
@@ -267,5 +269,5 @@ def keyword_name(signature: inspect.Signature | None, key: str) -> str:
 
 
 def argument_name(fun: Callable[..., Any], arguments: Arguments, index: int) -> str:
-    """Return the name of the leaf number `index` of a call's arguments."""
+    """Return the name of a leaf of a call's dynamic arguments; `index` counts these leaves from 0."""
     return argument_names(fun, arguments)[index]

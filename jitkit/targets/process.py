@@ -32,7 +32,8 @@ TIME_LIMIT = 300.0  # seconds: a program that takes longer is stuck, or too larg
 
 
 class Compilers:
-    """The compilers, each started at first use, and kept until the block ends.
+    """The compilers, each started at first use, and kept until the block ends. `time_limit` is in seconds for each program;
+    None means `TIME_LIMIT`.
 
     with Compilers() as compilers:
         program = compilers.compile("f", text, find("tpu:v5e"))
@@ -60,8 +61,9 @@ class Compilers:
             worker.kill()
 
     def compile(self, name: str, text: str, target: Target, options: Sequence[tuple[str, Any]] = ()) -> TargetProgram:
-        """Compile StableHLO text for a target, and return the program. `options` are XLA's own debug options, names and
-        values. Raise TargetError if the compiler is missing, refuses, takes too long or crashes.
+        """Compile StableHLO text for a target, and return the program. `name` is the function's, for the result and for errors;
+        `options` are XLA's own debug options, names and values. Raise TargetError if the compiler is missing, refuses,
+        takes too long or crashes.
         """
         obstacle = table.obstacle(target)
         if obstacle is not None:
@@ -165,7 +167,9 @@ class _Worker:
         self._answers.put("")  # the end
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Return the answer to one request. Raise _Timeout if none came in `seconds`, _Ended if the process has ended."""
+        """Return the worker's answer to one request (`worker.answer`). Raise _Timeout if none came in `seconds`, _Ended if the
+        process has ended.
+        """
         with contextlib.suppress(OSError):  # a process that has ended is noticed below
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
@@ -196,8 +200,9 @@ class _Worker:
 
 
 def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) -> dict[str, str]:
-    """Return a worker's environment: ours, without settings for accelerators of this machine, and with those that the
-    target's compiler needs. The child imports jitkit and jaxlib from where this process does.
+    """Return a worker's environment: this process's (`ours`), without settings for accelerators of this machine, and with
+    those that the target's compiler needs; libtpu writes its code into the folder `dumps`. The worker imports jitkit and
+    jaxlib from where this process does.
     """
     env = {k: v for k, v in ours.items() if not k.startswith(("JAX_", "JITKIT_", "TPU_", "LIBTPU_", "XLA_"))}
     home = pathlib.Path(__file__).parents[2]

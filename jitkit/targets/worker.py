@@ -60,7 +60,7 @@ class Compiler:
         ]
 
     def compile(self, device: Any, text: str, options: Any) -> Any:
-        """Return the executable of StableHLO text."""
+        """Return the executable of StableHLO text for a device; `options` are jaxlib's `CompileOptions`."""
         runtime.prepare_lapack(text)
         return self.host.compile_and_load(text, [device], options)
 
@@ -132,7 +132,7 @@ class Plugin(Compiler):
         return self.devices[target.name]
 
     def compile(self, device: Any, text: str, options: Any) -> Any:
-        """Return the executable of StableHLO text. These compilers take MLIR, so the text is parsed here."""
+        """Return the executable of StableHLO text, as the base does. These compilers take MLIR, so the text is parsed here."""
         with self.context:
             module = importlib.import_module("jaxlib.mlir.ir").Module.parse(text)
             return device.client.compile(module, _xla_client.DeviceList((device,)), options)
@@ -264,7 +264,9 @@ def _memory(executable: Any) -> tuple[dict[str, float], str]:
 
 
 def answer(compiler: Compiler, request: dict[str, Any]) -> dict[str, Any]:
-    """Compile one program, and return all facts about it; `request` has its text, target and options."""
+    """Compile one program, and return all facts about it. `request` is what `process` sends: a dict with the StableHLO
+    "text", the "target"'s name, and "options", pairs of a name and a value.
+    """
     for path in compiler.dumps.iterdir():
         path.unlink()
     device = compiler.device(table.find(request["target"]))
@@ -290,7 +292,7 @@ def answer(compiler: Compiler, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer each line of the standard input, until it ends. The answer to a program that cannot be compiled has the key "error"."""
     # The compilers write to the standard output as they like, so answers are written to a copy of it.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

@@ -31,8 +31,8 @@ class SparseInfo(NamedTuple):
     """The shape of a sparse array, and the known facts on the order of its entries."""
 
     shape: tuple[int, ...]
-    indices_sorted: bool = False
-    unique_indices: bool = False
+    indices_sorted: bool = False  # whether the entries are known to be in the order of their coordinates
+    unique_indices: bool = False  # whether no two entries are known to be at one place
 
 
 @register_pytree_node_class
@@ -42,8 +42,9 @@ class BCOO(JAXSparse):
         M = BCOO.fromdense(jnp.array([[0., 2., 0.], [1., 0., 4.]]))      # BCOO(float32[2, 3], nse=3)
         M @ jnp.ones(3)                                                  # [2. 5.]
 
-    Axes beyond the first n_sparse are dense: each entry has them in full. `@` multiplies with arrays, `*` with arrays
-    and numbers, `+` and `-` add and subtract two sparse arrays.
+    Axes beyond the first n_sparse are dense: each entry has them in full. `indices_sorted` and `unique_indices` promise that
+    the entries are in the order of their coordinates, and no two at one place. `@` multiplies with arrays, `*` with
+    arrays and numbers, `+` and `-` add and subtract two sparse arrays.
 
     Raises:
       ValueError: if the shapes do not fit each other.
@@ -136,7 +137,7 @@ class BCOO(JAXSparse):
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
         """Return the array with entries at one place added, in order, and with `remove_zeros` without those that are 0.
-        The number of entries depends on values, so under `jit` it must be given as `nse`.
+        The number of entries depends on values, so under `jit` it must be given as `nse`; entries beyond it are dropped.
         """
         bounds = jnp.array(self.shape[: self.n_sparse], dtype=self.indices.dtype)
         outside = (self.indices >= bounds).any(-1, keepdims=True)
@@ -283,7 +284,8 @@ def bcoo_fromdense(
 
     Args:
       nse: the number of entries; by default it is counted, but under `jit` it must be given. If fewer elements are not 0, the
-        other entries have indices outside the array.
+        other entries have indices outside the array; if more are not 0, the last of them are left out.
+      index_dtype: the dtype of the coordinates.
       n_dense: how many of the last axes are dense.
       n_batch: 0. Raise NotImplementedError for another number.
     """
@@ -356,8 +358,8 @@ def bcoo_dot_general(
     lhs: BCOO, rhs: Any, *, dimension_numbers: Any, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
     """Return the product of a sparse array and another one, summed over pairs of axes, as `lax.dot_general` does: dense
-    if the other array is dense. Raise NotImplementedError if the sparse array has dense axes, or for batch axes.
-    `out_sharding` is not used.
+    if the other array is dense, in `preferred_element_type`, or else in their common dtype. Raise NotImplementedError if
+    the sparse array has dense axes, or for batch axes. `out_sharding` is not used, nor `preferred_element_type` if both are sparse.
     """
     if lhs.n_dense:
         refuse("bcoo_dot_general with dense axes")

@@ -165,7 +165,9 @@ def _mend(before: Any, after: Any) -> str:
 
 
 def _made(outputs: Sequence[tuple[str, Jaxpr, int]]) -> str:
-    """Return sentences such as `v['w'] is made at train.py:31. `, one for each output whose line is known."""
+    """Return sentences such as `v['w'] is made at train.py:31. `, one for each output whose line is known. An output is given
+    by the words for it, a jaxpr, and its number among the jaxpr's outputs.
+    """
     places = []
     for name, jaxpr, output in outputs:
         atom = jaxpr.outvars[output]

@@ -3,7 +3,8 @@
 All branches are traced, and one of them runs. The branches of an equation take the same operands: if one of them closed
 over a value, all of them take it. A result that is the same operand in every branch is left out of the equation.
 
-In StableHLO the equation is a `case`, whose regions see the values around them and have no arguments.
+In StableHLO the equation is a `case`, whose regions see the values around them and have no arguments. Where the platform
+chooses (`platform_dependent`), only the branch for the program's platform is written, and no `case`.
 
 JAX: jax/_src/lax/control_flow/conditionals.py:cond
 """
@@ -173,13 +174,13 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
 
 
 def refuse_effects(branches: Sequence[Jaxpr]) -> None:
-    """Raise NotImplementedError if a branch has IO effects, which would be for some elements only."""
+    """Raise NotImplementedError if a branch has IO effects: batched, it would also perform them for elements that take another branch."""
     if any(effect in branch.effects for branch in branches for effect in (io_effect, ordered_io_effect)):
         raise NotImplementedError("IO effect not supported in vmap-of-cond.")
 
 
 def select_case(which: Any, *cases: Any) -> Any:
-    """Return each element's value from the case that `which` names for it, along the first axis (`select_n`)."""
+    """Return a batch whose i-th element is `cases[which[i]][i]` (`select_n`): `which` has one axis, of int32 or, for two cases, bools."""
     shape = np.shape(cases[0])
     return select_n(which if len(shape) == 1 else broadcast_in_dim(which, shape, [0]), *cases)
 
@@ -389,8 +390,8 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 
 
 def bind_branches(index: Any, branches: Sequence[Jaxpr], inputs: Sequence[Any], **params: Any) -> list[Any]:
-    """Write the equation, with `params` as further parameters; return the branches' results. If a result is the same
-    input in all branches, return this input: the equation does not compute it.
+    """Write the equation of `cond`; return a list of its results. `inputs` are the operands after the index. If a result is
+    the same input in all branches, return this input: the equation does not compute it. `params` are further parameters.
     """
     sources = list(zip(*map(forwarded_inputs, branches), strict=True))
     passed = [places[0] if len(set(places)) == 1 else None for places in sources]

@@ -116,8 +116,8 @@ def lower_batch_of_loops(
 
 
 def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
-    """Write the operations that compute whether any of an array of bools is true; return their result's name. For an
-    array without axes, write nothing, and return its own name.
+    """Write the operations that compute whether any element of an array of bools is true; return their result's name.
+    The array has this name and type; if it has no axes, write nothing, and return `name`.
     """
     if not aval.shape:
         return name
@@ -125,8 +125,9 @@ def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
 
 
 def _where(ctx: LoweringContext, goes_on: str, answer: ShapedArray, after: str, before: str, aval: Any) -> str:
-    """Write a selection: `after` for the elements that go on, `before` for the others; return its name. Their first
-    axes are those of `goes_on`.
+    """Write a selection: `after` for the elements that go on, `before` for the others; return its name. `answer` is the
+    type of `goes_on`, an array of bools; `aval` is the type of `after` and of `before`, whose first axes are those of
+    `goes_on`.
     """
 
     def choose(goes_on: Any, after: Any, before: Any) -> list[Any]:
@@ -200,8 +201,9 @@ def batch_while(
     """Batching rule of loops: the loop goes on as long as any element does.
 
     If the condition is a batch, all parts of the carry must be batches: finished elements keep their last carry
-    (`lower_batch_of_loops`). Otherwise axes that the condition has from an outer batch stay in front. Raise Exception
-    for ordered effects, and for unordered ones if the condition is a batch.
+    (`lower_batch_of_loops`). Otherwise axes that the condition has from an outer batch stay in front. Return the parts of
+    the last carry; and the batch axis of each, None for one that is not a batch. Raise Exception for ordered effects,
+    and for unordered ones if the condition is a batch.
     """
     if ordered_io_effect in (*body_jaxpr.effects, *cond_jaxpr.effects):
         raise Exception("Ordered IO effects not supported in vmap.")
@@ -283,8 +285,8 @@ def run_while(cond: Body, body: Body, init_val: Any) -> Any:
 
 
 def bind_while(cond: Traced, body: Traced, init: Sequence[Any]) -> list[Any]:
-    """Write the equation; return the leaves of the last carry. A part of the carry that the body returns unchanged, and
-    the condition does not read, becomes a constant of the body.
+    """Write the equation for traced functions; return the leaves of the last carry, of which `init` has the first values.
+    A part of the carry that the body returns unchanged, and the condition does not read, becomes a constant of the body.
     """
     cond_jaxpr, body_jaxpr, constant = without_constant_carry(cond, body)
     carry, moved = partition_list(constant, init)
@@ -308,7 +310,9 @@ _HOW_TO_GO_ON = (
 
 
 def trace_both(cond: Body, body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Traced, Traced]:
-    """Return condition and body as jaxprs of the carry. Raise TypeError unless the condition is a boolean scalar."""
+    """Return the traced condition and the traced body. `in_tree` is the tree of the tuple `(carry,)`, `avals` are the types
+    of its leaves. Raise TypeError unless the condition returns a boolean scalar.
+    """
     traced_cond = trace_body(cond, in_tree, avals)
     traced_body = trace_body(body, in_tree, avals)
     tree, out_avals = traced_cond.out_tree, traced_cond.jaxpr.out_avals

@@ -49,8 +49,8 @@ def platform_dependent(
         >>> jax.jit(lambda x: lax.platform_dependent(x, tpu=jnp.cos, default=jnp.sin))(0.0)
         Array(0., dtype=float32, weak_type=True)
 
-    All functions are traced, so they must return trees of one structure and of arrays of the same types. Eagerly, only
-    the function for the platform is called.
+    Under a trace all functions are traced, so they must return trees of one structure and of arrays of the same types, and
+    the program has the function for its platform. Eagerly, only the function for this platform is called.
 
     Args:
       args: trees of arrays.

@@ -280,8 +280,8 @@ def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll:
 
 
 def trace_step(body: Body, in_tree: Any, avals: Sequence[Any]) -> Traced:
-    """Return the traced body. Raise TypeError unless it returns a pair: a tuple or a list since JAX 0.11, before that
-    any node with two children.
+    """Return the traced body of a scan. `in_tree` is the tree of `(carry, x)`, `avals` are the types of its leaves. Raise
+    TypeError unless the body returns a pair: a tuple or a list since JAX 0.11, before that any node with two children.
     """
     traced = trace_body(body, in_tree, avals)
     node_type = traced.out_tree.node_type
@@ -296,9 +296,9 @@ def trace_step(body: Body, in_tree: Any, avals: Sequence[Any]) -> Traced:
 
 
 def bind_scan(traced: Traced, init: list[Any], xs: list[Any], reverse: bool, length: int, unroll: int) -> list[Any]:
-    """Write the equation; return the leaves of the last carry, then of the stacked outputs. A part of the carry that
-    the body returns unchanged becomes a constant; for an output that is the unchanged element of one of `xs`, return
-    that array.
+    """Write the equation for a traced body; return the leaves of the last carry, then of the stacked outputs. `init` and
+    `xs` are lists of leaves; `unroll` is the number of steps in one trip of the loop. A part of the carry that the body
+    returns unchanged becomes a constant; for an output that is the unchanged element of one of `xs`, return that array.
     """
     jaxpr, consts, num_ys = traced.jaxpr, list(traced.consts), len(traced.jaxpr.outvars) - len(init)
     sources = forwarded_inputs(jaxpr)

@@ -124,7 +124,7 @@ def _linearized_body(
     nonzero: Sequence[bool], primals: Sequence[Any], jaxpr: Jaxpr, num_consts: int, num_carry: int
 ) -> tuple[LinearizedJaxpr, list[bool]]:
     """Return the body, linearised to two jaxprs, and for each operand of the loop whether it has a tangent, which a
-    part of the carry may also get in a step.
+    part of the carry may also get in a step. `nonzero` says which operands have one before the first step.
     """
     const_nz, carry_nz, xs_nz = split_list(nonzero, [num_consts, num_carry])
     forward = (True,) * len(jaxpr.consts) + tuple(_may_be_residual(primals, num_consts, num_carry))
@@ -146,7 +146,8 @@ def _first_loop(
     params: dict[str, Any],
 ) -> tuple[list[Any], list[Any], list[bool]]:
     """Run the loop that saves residuals, whose body is `both.primal`. Return its results, the residuals, and for each
-    residual whether it has a row for each step. `closed_over` are the body's constants before it was split.
+    residual whether it has a row for each step. `closed_over` are the body's constants before it was split, `consts` the
+    constants of this loop; `rest` has its carry, of `num_carry` parts, and its `xs`; `params` are its other parameters.
     """
     count = len(both.primal.outvars) - both.num_residuals
     primal, left, hoisted, values = hoist(both.primal, list(consts), both.num_residuals)

@@ -148,6 +148,7 @@ def spectra_of_segments(
       return_onesided: whether to leave out negative frequencies of real input. For complex input, warn and keep them.
       scaling: "density" or "spectrum".
       boundary: how the signal is extended at both ends, or None.
+      axis: the axis of x and y along which time goes.
       padded: whether zeros are appended, so that the segments fill the signal.
 
     Raises:
