@@ -309,7 +309,9 @@ def leaked_tracer_error(traced_for: str, tracers: Sequence[Any]) -> Exception:
 
 
 def _keeper(value: Any, ours: set[int]) -> str:
-    """Return where a value is kept, up to a name that users know: "in item 0 of a list, in the variable `log` of the module m"."""
+    """Return where a value is kept, up to a name that users know: "in item 0 of a list, in the variable `log` of the module m"; "" if
+    that is not found. `ours` has the ids of objects that hold it only for this search.
+    """
     steps: list[str] = []
     while value is not None and len(steps) < 8:
         ours.add(id(value))

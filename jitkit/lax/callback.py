@@ -138,8 +138,8 @@ def _checked(results: Sequence[Any], avals: Sequence[Any]) -> list[np.ndarray[An
 
 
 def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Return `function(*args)`. If it raises, log the error as that of `jax.WHAT`, since XLA may lose it or its traceback;
-    then raise it.
+    """Return `function(*args)`. If it raises, log the error, since XLA may lose it or its traceback; then raise it. `what` names
+    the caller in the log, such as "pure_callback".
     """
     try:
         return function(*args)

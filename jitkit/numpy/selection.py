@@ -199,7 +199,8 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
     """Return the positions of all nonzero elements: for each axis an int array of length n.
 
-    n is the number of such elements; under a trace it must be given as `size`. Missing positions are 0 or `fill_value`.
+    n is the number of such elements, or `size`, which must be given under a trace. If there are more, the last are left out; if there
+    are fewer, the missing positions are `fill_value`, by default 0. A tuple has a value for each axis.
 
     Raises:
       ConcretizationTypeError: under a trace without `size`.

@@ -64,7 +64,7 @@ class TargetProgram:
         self._read: Program | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise TypeError: there is no such chip here."""
+        """Raise TypeError: a program that was compiled ahead of time can only be read, even if this machine has the chip."""
         raise TypeError(
             f"{self.name!r} was compiled for {self.target.name}, ahead of time, and cannot be called here.\n"
             "To run it on this machine, call the jitted function, or `.compile()` without a target."

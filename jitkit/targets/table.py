@@ -26,7 +26,7 @@ class TargetError(RuntimeError):
 
 
 class Target(NamedTuple):
-    """A chip to compile for.
+    """A chip to compile for: its `name`, such as "tpu:v5e", and `chip`, which describes it in words.
 
     - `platform` selects lowering rules.
     - `extra` is the extra of jitkit that installs the compiler; "" if none has to be.
