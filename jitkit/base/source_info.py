@@ -76,8 +76,8 @@ UNKNOWN = SourceInfo(None, 0, NameStack())
 
 
 def user_frame(skip: int = 1) -> FrameType | None:
-    """Return the innermost frame on the stack that is not jitkit's, or None. The `skip` innermost frames, known to be
-    jitkit's, are not looked at.
+    """Return the innermost frame on the stack that is neither jitkit's nor of a file that a library hides, or None. The
+    `skip` innermost frames, known to be jitkit's, are not looked at.
     """
     frame: FrameType | None = sys._getframe(skip)
     while frame is not None and _hidden_file[frame.f_code.co_filename]:

@@ -37,7 +37,7 @@ class Program(NamedTuple):
     in_tree: PyTreeDef
     out_tree: PyTreeDef
     donated: tuple[bool, ...] = ()
-    keep_unused: bool = False
+    keep_unused: bool = False  # whether the executable takes also the arguments on which no result depends
     options: CompilerOptions = ()  # XLA's own options, as pairs of name and value
     backend: str | None = None  # "c": compiled by the package `loops`; None: by XLA
 
@@ -45,10 +45,11 @@ class Program(NamedTuple):
 def lower_program(
     program: Program, platform: str | None = None, placement: Placement | None = None
 ) -> tuple[Module, list[int]]:
-    """Lower a traced program. Return the module, and the positions of the arguments that it takes.
+    """Lower a traced program, for this platform, or else the default device's. Return the module, and the positions of the
+    arguments that it takes.
 
-    Without `keep_unused`, dead code and unused arguments are left out. `placement` says where committed arguments will
-    be.
+    Without the program's `keep_unused`, dead code and unused arguments are left out. `placement` says where committed
+    arguments will be. Raise ValueError for ordered effects on several devices.
     """
     start = time.perf_counter()
     jaxpr = program.jaxpr
@@ -135,7 +136,9 @@ def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str
 def build_executable(
     program: Program, module: Module, kept: Sequence[int], placement: Placement, options: CompilerOptions = ()
 ) -> Executable:
-    """Return the executable of a program for a placement; `module` and `kept` are those from `lower_program`."""
+    """Return the executable of a program for a placement; `module` and `kept` are those from `lower_program`. `options` are XLA's,
+    in place of those in `program`.
+    """
     if program.backend is not None:
         return _by_loops(program, placement, options)
     loaded = compile_module(program.name, module, placement.devices, options)

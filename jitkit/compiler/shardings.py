@@ -61,8 +61,8 @@ def _is_none(x: Any) -> bool:
 def sharding_tree(shardings: Any, what: str) -> ShardingTree | None:
     """Return a ShardingTree of the argument `what` of `jit`; None if that is not given.
 
-    A `PartitionSpec` becomes a sharding at a call, over the mesh of the context. Raise TypeError for a leaf that is
-    neither.
+    A `PartitionSpec` becomes a sharding at a call, over the mesh of the context. Raise TypeError for a leaf that is not a
+    sharding, a `PartitionSpec` or None.
     """
     if isinstance(shardings, list):
         shardings = tuple(shardings)

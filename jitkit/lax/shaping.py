@@ -229,8 +229,8 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
 
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
-    """Return the array with the axes from `start_dimension` to before `stop_dimension` merged into one. Raise
-    ValueError if stop is before start.
+    """Return the array with the axes from `start_dimension` to before `stop_dimension`, by default to the last, merged into
+    one. Raise ValueError if stop is before start.
     """
     shape = operand.shape
     low, high, _ = slice(start_dimension, stop_dimension).indices(len(shape))

@@ -41,8 +41,8 @@ def pmap(
     """Return a function that maps `fun` over an axis with one element. JAX runs each element on another device; jitkit
     runs on one device.
 
-    Arguments at `static_broadcasted_argnums` stay Python values. `devices`, `backend` and `donate_argnums` are not
-    used.
+    Arguments at `static_broadcasted_argnums` stay Python values. `axis_name`, `in_axes`, `out_axes` and `axis_size` are those
+    of `vmap`. `devices`, `backend` and `donate_argnums` are not used.
 
     Raises:
       NotImplementedError: at a call, if the axis does not have exactly one element.

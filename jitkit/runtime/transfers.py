@@ -21,7 +21,7 @@ def transfer_guard(new_val: str) -> AbstractContextManager[None]:
 
     On a CPU, only copies from the host to the device count: numpy arrays, numbers and lists that become Arrays. A numpy
     array that only looks at an Array's memory is not a copy. Raise JaxRuntimeError in the block for a transfer that is
-    not allowed.
+    not allowed, ValueError for another level.
     """
     return _guarded(*DIRECTIONS, level=new_val)
 

@@ -121,9 +121,9 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
       debug: whether to drop the check without `checkify`.
 
     Raises:
-      JaxRuntimeError: if a known value is false.
+      JaxRuntimeError: without `debug`, if a value that is known is false.
       TypeError: if `pred` is not a scalar bool, or a value of the message is not an array.
-      ValueError: when a traced function is compiled that was not given to `checkify`.
+      ValueError: without `debug`, when a traced function is compiled that was not given to `checkify`.
     """
     _check(pred, msg, debug, fmt_args, fmt_kwargs)
 

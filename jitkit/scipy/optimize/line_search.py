@@ -69,14 +69,14 @@ class LineSearchResults(NamedTuple):
     got too small, or it took too many steps), and 3 after too many steps of the search.
     """
 
-    failed: Any
-    nit: Any
-    nfev: Any
-    ngev: Any
-    k: Any
+    failed: Any  # whether no good step was found
+    nit: Any  # how many step sizes the search tried, without those of the zooms
+    nfev: Any  # how often the function was evaluated
+    ngev: Any  # how often its gradient was
+    k: Any  # nit + 1
     a_k: Any
-    f_k: Any
-    g_k: Any
+    f_k: Any  # the value there
+    g_k: Any  # the gradient there
     status: Any
 
 
@@ -193,10 +193,12 @@ def line_search(
     """Return a step from `xk` along `pk`, a direction in which the function decreases.
 
     Args:
+      fun: a function of an array like `xk`, which returns a number.
+      xk, pk: the position and the direction, arrays of one shape.
       old_fval, gfk: value and gradient at `xk`, if they are known.
       old_old_fval: the value one step before, from which the first step is guessed.
       c1, c2: the required share of the promised decrease, and the allowed share of the slope.
-      maxiter: the maximum number of steps.
+      maxiter: how many step sizes the search tries at most, without those of the zooms.
     """
     xk, pk = promote_dtypes_inexact(xk, pk)
     along = _Along(fun, xk, pk, c1, c2)

@@ -42,11 +42,11 @@ class gaussian_kde:
       ValueError: for fewer than two numbers, other weights than one for each point, or another `bw_method`.
     """
 
-    neff: Any
-    dataset: Any
-    weights: Any
-    covariance: Any
-    inv_cov: Any
+    neff: Any  # the number of points that, with equal weights, would be as informative
+    dataset: Any  # the points, as the columns of a matrix
+    weights: Any  # of the points; their sum is 1
+    covariance: Any  # of each normal density: the sample's, scaled by the square of the bandwidth
+    inv_cov: Any  # its inverse
 
     def __init__(
         self, dataset: Any, bw_method: str | float | Callable[[Any], Any] | None = None, weights: Any = None
