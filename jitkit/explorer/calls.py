@@ -78,13 +78,13 @@ class Call(NamedTuple):
     """
 
     jitted: Any
-    name: str
-    file: str
-    at: str
-    start: float
-    stages: list[tuple[str, float]]
-    miss: Missed | None
-    jaxpr: list[str] | None
+    name: str  # the function's
+    file: str  # the file of its source, or ""
+    at: str  # the line that called it, "file:line"
+    start: float  # by `time.perf_counter`
+    stages: list[tuple[str, float]]  # each stage of the call with its seconds, in order
+    miss: Missed | None  # None for a hit, and for a call that failed before it was counted
+    jaxpr: list[str] | None  # for a miss, the lines of its jaxpr, if known
     arguments: tuple[tuple[Any, ...], dict[str, Any]] | None  # kept for a miss or a call that failed; else None
     error: str | None = None  # the error that ended the call: its type and the first line of its message
 

@@ -171,7 +171,9 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_shardin
 
 
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Return the logarithm of a `gamma` sample, even if the sample itself is too small for a float, as for small `a`."""
+    """Return the logarithm of a `gamma` sample, even if the sample itself is too small for a float, as for small `a`. Arguments and
+    errors are as for `gamma`.
+    """
     refuse_sharding("loggamma", out_sharding)
     key, _ = check_key("loggamma", key)
     dtype = floating_dtype("gamma", dtype)

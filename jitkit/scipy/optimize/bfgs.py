@@ -37,9 +37,9 @@ class BfgsResults(NamedTuple):
     f_k: Any
     g_k: Any
     H_k: Any
-    old_old_fval: Any
-    status: Any
-    line_search_status: Any
+    old_old_fval: Any  # the value one step before
+    status: Any  # see `minimize_bfgs`
+    line_search_status: Any  # the status of the last line search
 
 
 def minimize_bfgs(

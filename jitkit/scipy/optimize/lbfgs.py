@@ -21,22 +21,24 @@ from .line_search import dot, line_search
 
 
 class LbfgsResults(NamedTuple):
-    """The state of the search: position, the last steps (`s`), changes of the gradient (`y`), and 1 over their products (`rho`)."""
+    """The state of the search: position, value and gradient at step k; the last steps (`s`), changes of the gradient (`y`), and 1
+    over their products (`rho`).
+    """
 
-    converged: Any
-    failed: Any
-    k: Any
-    nfev: Any
-    ngev: Any
+    converged: Any  # whether the gradient is small enough
+    failed: Any  # whether a limit ended the search, or a line search failed
+    k: Any  # the number of steps so far
+    nfev: Any  # the number of evaluations
+    ngev: Any  # the number of gradients
     x_k: Any
     f_k: Any
     g_k: Any
     s_history: Any
     y_history: Any
     rho_history: Any
-    gamma: Any
-    status: Any
-    ls_status: Any
+    gamma: Any  # the size of the inverse Hessian before it is corrected by the last steps
+    status: Any  # see `minimize_lbfgs`
+    ls_status: Any  # the status of the last line search
 
 
 def minimize_lbfgs(
