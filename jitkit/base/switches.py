@@ -76,20 +76,24 @@ def threefry_partitionable(new_val: bool = True) -> AbstractContextManager[None]
 
 def default_matmul_precision(new_val: Any) -> AbstractContextManager[None]:
     """Set the precision of dot products and convolutions in the block: "highest" or "float32", "high" or
-    "tensorfloat32", "default" or "bfloat16", or the name of an algorithm.
+    "tensorfloat32", "default" or "bfloat16", or the name of an algorithm; None leaves the choice to each call. Raise
+    ValueError for another.
     """
     return config.override(default_matmul_precision=new_val)
 
 
 def numpy_dtype_promotion(new_val: str) -> AbstractContextManager[None]:
     """Set how operands of different dtypes are promoted in the block: with "standard" they are converted to one, by
-    JAX's rules; with "strict" only Python numbers are, and other pairs raise TypePromotionError.
+    JAX's rules; with "strict" only Python numbers are, and other pairs raise TypePromotionError. Raise ValueError for
+    another word.
     """
     return config.override(numpy_dtype_promotion=new_val)
 
 
 def numpy_rank_promotion(new_val: str) -> AbstractContextManager[None]:
-    """Set how operands of different ranks broadcast in the block: "allow", "warn" or "raise"."""
+    """Set what happens in the block if operands of different ranks are broadcast: "allow" does it, "warn" does it with a
+    warning, "raise" raises ValueError. Raise ValueError for another word.
+    """
     return config.override(numpy_rank_promotion=new_val)
 
 

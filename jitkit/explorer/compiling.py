@@ -42,7 +42,12 @@ def compile_all(
     """Compile for each target. Return the answers by the targets' names: `hlo`, `cost`, `memory`, `code` and so on, or
     `reason` and `error`.
 
-    Another thread calls `answered` with the name of each target that is done.
+    Args:
+      name: the function's, for messages.
+      stablehlo: returns the program's text for a platform.
+      time_limit: seconds for each target; None means `TIME_LIMIT`.
+      keep: whether to look for answers in the user's cache folder, and to keep new ones there.
+      answered: called from another thread with the name of each target that is done.
     """
     texts: dict[str, str | Exception] = {}
     for target in targets:

@@ -15,7 +15,8 @@ from ..core import ShapedArray, dtypes
 
 class ShapeDtypeStruct:
     """The shape and dtype of an array without its values: an argument for `trace`, `lower`, `eval_shape` and
-    `make_jaxpr`, and a leaf of the result of `eval_shape`.
+    `make_jaxpr`, and a leaf of the result of `eval_shape`. `sharding` says where the array would be committed, None
+    that it would not; `weak_type` says whether its type gives way in promotion. Raise ValueError for the dtype None.
     """
 
     __module__ = "jitkit"  # its public place, which errors show
