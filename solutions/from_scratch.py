@@ -1072,7 +1072,7 @@ def run_while(*args, num_consts, cond_jaxpr, body_jaxpr):
     consts, carry = split_list(args, num_consts)
     while as_function(cond_jaxpr)(*consts, *carry)[0]:
         carry = as_function(body_jaxpr)(*consts, *carry)
-    return carry
+    return [convert(x, a.dtype, a.weak_type) for x, a in zip(carry, body_jaxpr.out_avals, strict=True)]
 
 
 # If a weak number comes out of the body as the type `a`, convert it to the type with which it has to go in.
@@ -1141,7 +1141,7 @@ def scan_as_while(*args, jaxpr, length, reverse, num_consts, num_carry):
 
     if length > 0:
         _, carry, stacks = while_loop(lambda state: state[0] < length, turn, (np.int32(0), carry, stacks))
-    return carry + stacks
+    return [convert(x, a.dtype, a.weak_type) for x, a in zip(carry, jaxpr.out_avals, strict=False)] + stacks
 
 
 scan_p = define("scan", scan_as_while, scan_type, lambda text, outs, *xs, **params: scan_as_while(*xs, **params))

@@ -27,6 +27,12 @@ def pick(rng: Any, *found: Any) -> Any:
     return found[int(rng.integers(len(found)))]
 
 
+def deck(rng: Any, some: Sequence[Any]) -> Iterator[Any]:
+    """Yield values for ever, in a random order: each of them comes once before any comes twice."""
+    while True:
+        yield from (some[i] for i in rng.permutation(len(some)))
+
+
 def fill(template: str, draw: Callable[[], str]) -> str:
     """Return the text of a template, with what `draw()` returns in place of each `{}`."""
     first, *rest = template.split("{}")
@@ -62,6 +68,21 @@ JOINED = (  # templates that join two expressions or more
     "jk.jit(lambda a, b: a * b - y)({}, {})", "n.dot(n.reshape({}, (-1, 1)) * {}, x)",
     "jk.lax.scan(lambda c, r: (c * 0.5 + r[0], r[0] * r[1] + c[0]), x, ({}, {}), reverse=True)[1]",
 )  # fmt: skip
+TURNED = (  # templates with integers, truth values, other shapes, several results of which one counts, and what was refused before
+    "({}) * np.int32([1, 0, 2, -1])", "n.sum(({}) > 0.5) * {}", "({}).astype(np.int32) * {}", "n.broadcast_to({}, (2, 4))[1]",
+    "n.transpose(n.full((2, 1, 4), {}), (1, -1, 0))[0, :, 1]", "n.matmul(n.reshape({}, (2, 2)), n.reshape({}, (2, 2))).reshape(4)",
+    "jk.jit(lambda a, b: (b, a, a * b, 3, a))({}, {})[2]", "jk.lax.cond(i > 1, lambda a: (a, a, 2), lambda a: (x, a, 3), {})[0]",
+    "jk.lax.scan(lambda c, r: ((c[1], c[0] * r, c[2] + 1), (r, 1.5)), ({}, y, 0), {})[0][1]", "caught({}) * {}",
+)  # fmt: skip
+
+
+ARGUMENTS = (  # by which one may differentiate, or not; x is a vector
+    "1.5", "True", "2", "np.float32(2)", "np.float16(2)", "np.bool_(True)", "np.int8(2)", "np.uint16(2)", "np.ones((), np.int32)",
+    "[1.5, 2]",
+    "(1.5, True)", "{'a': 1.5, 'b': None}", "{'a': np.uint8(1), 'b': 1.5}", "()", "[1.5, [np.float16(2)]]", "x",
+    "jk.numpy.asarray(2)", "x > 1",
+    "None",
+)  # fmt: skip
 
 
 def expression(rng: Any, templates: Sequence[Sequence[str]], depth: int) -> str:
@@ -96,7 +117,7 @@ def vector_functions(
     0 times infinity, which XLA may compute as nan or as 0.
     """
     names = {"n": jk.numpy, "np": np, "jk": jk, "g": jk.jit(lambda a: a * a * 0.5), "h": jk.jit(lambda a, b: a * b + b)}
-    names |= {"zero": jk.numpy.zeros(4), "ones": jk.numpy.ones(4)}
+    names |= {"zero": jk.numpy.zeros(4), "ones": jk.numpy.ones(4), "caught": functools.partial(caught, jk)}
     each = [fill(template, lambda: pick(rng, "x", "x", "y")) for template in itertools.chain(*templates)]
     for turn, text in enumerate([*each, *(expression(rng, templates, 1 + turn % 3) for turn in range(count))]):
         f = eval(f"lambda x, y, i: {text}", names)
@@ -107,16 +128,24 @@ def vector_functions(
         yield key, functools.partial(f, i=turn % 4), (x, y)
 
 
+def caught(jk: Any, x: Any) -> Any:
+    """Return x after a product that does not fit, in a jitted function."""
+    try:
+        return jk.jit(lambda a: jk.numpy.matmul(jk.numpy.sin(a), a[1:]))(x)
+    except TypeError:
+        return x
+
+
 # --- carries ------------------------------------------------------------------------------------------------------------
 
 
-def carry(rng: Any, parts: Sequence[tuple[str, str]], at: int = 0) -> tuple[list[str], list[str], Callable[..., str]]:
-    """Draw one to four parts of a loop's carry `c`, whose first part is `c[at]`. Each of `parts` is a pair of texts: an
+def carry(rng: Any, parts: Iterator[tuple[str, str]], at: int = 0) -> tuple[list[str], list[str], Callable[..., str]]:
+    """Draw one to four parts of a loop's carry `c`, whose first part is `c[at]`. `parts` yields pairs of texts: an
     initial value, and a template of the value after one step. Return the initial values, the filled templates, and the
     function `put(i, text)` that fills a template for part i. It replaces `old` by part i, and `next` by the vector that
     follows part i among the parts; by part i itself if that is not a vector.
     """
-    drawn = [parts[i] for i in rng.integers(len(parts), size=int(rng.integers(1, 5)))]
+    drawn = list(itertools.islice(parts, int(rng.integers(1, 5))))
     places = [i for i, (first, _) in enumerate(drawn) if first in "xy"]
     after = dict(zip(places, [*places[1:], *places[:1]], strict=True))
 
@@ -180,11 +209,14 @@ def settled(result: Any) -> Any:
     return np.where(np.isfinite(numbers), numbers, np.nan) if numbers.dtype.kind == "f" else numbers
 
 
-def told(jk: Any, tree: Any) -> Any:
-    """Return a result as a tree in which each list, tuple or dict is a pair: the name of its type, and its parts. A scalar comes with its
-    product with a float16, whose dtype shows whether the scalar is weakly typed.
+def told(jk: Any, tree: Any, arrays: bool = True) -> Any:
+    """Return a result as a tree in which each list, tuple or dict is a pair: the name of its type, and its parts. A number comes with its
+    product with a small number of its kind, int8 or float16, and an array, if `arrays` is true, with that of no row: the dtype of the
+    product shows whether it is weakly typed.
     """
     if type(tree) in (list, tuple, dict):
-        return type(tree).__name__, [told(jk, v) for v in (tree.values() if type(tree) is dict else tree)]
+        return type(tree).__name__, [told(jk, v, arrays) for v in (tree.values() if type(tree) is dict else tree)]
     one = None if tree is None else jk.numpy.asarray(tree)
-    return one if one is None or one.shape else (one, one * np.float16(1))
+    if one is None or one.dtype.kind == "b" or (one.shape and not arrays):
+        return one
+    return one, (one[:0] if one.shape else one) * (np.float16(1) if one.dtype.kind == "f" else np.int8(1))

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 from climbing import program, raised
-from drawing import fitting, pick, written
+from drawing import fitting, pick, told, written
 
 
 def floats(rng, *shape):
@@ -185,13 +185,15 @@ def every_reduction(jk, rng):
     }
 
 
-@program("10", "New arrays have the right dtype: integer, float, the given one, or that of another array.")
+@program("10", "New arrays have the right dtype: integer, float, the given one, or that of another array.",
+         against=["an array full of truth values is one of numbers"])  # fmt: skip
 def dtypes_made(jk, rng):
     jnp, n, h = jk.numpy, np.array([1, 2], np.int32), np.array([1, 2], np.float16)
     made = [
         jnp.arange(3), jnp.arange(2, 5), jnp.arange(1, 9, 3), jnp.arange(0.0, 1.0, 0.25), jnp.zeros(2), jnp.ones((1, 2)),
         jnp.zeros(2, np.int32), jnp.ones(2, np.float16), jnp.zeros_like(n), jnp.zeros_like(h), jnp.full((2,), 7),
         jnp.full(2, 7.5), jnp.full((2, 1), 3, np.float16), jnp.zeros((0, 3)), jnp.arange(0),
+        jnp.full((2,), True), jnp.full(1, np.int8(2)), jnp.full((2, 2), n), jnp.full((1, 2), h > 1), jnp.full(2, False, np.float32),
     ]  # fmt: skip
     return made, jnp.full((2,), 7.5) * h, jnp.zeros(2) * h
 
@@ -523,14 +525,18 @@ def nested(rng, text):
     ).format(text)
 
 
-def numbers(rng, name, shape):
-    """Return an operand of a dtype drawn by chance. Some of its numbers are negative."""
+TRUTHS = bool, bool, np.float32, np.int32, np.float16, np.uint8
+SOME = np.float32, np.float32, np.float32, np.int32, np.float16, np.int8, np.uint16
+ANY = *SOME, np.uint8, bool, np.int16
+
+
+def numbers(rng, name, shape, kind_of_call):
+    """Return an operand of a dtype drawn by chance. Some of its numbers are negative, and one may be nan or infinite."""
     found = rng.permutation(int(np.prod(shape))).reshape(shape) - 2
-    kind = (
-        pick(rng, np.float32, np.float32, np.float32, np.int32, np.float16)
-        if name != "p"
-        else pick(rng, bool, bool, np.float32, np.int32)
-    )
+    kind = pick(rng, *(TRUTHS if name == "p" else SOME if kind_of_call is product else ANY))
+    found = abs(found) if np.dtype(kind).kind == "u" else found
+    if np.dtype(kind).kind == "f" and kind_of_call not in (product, creation, conversion) and not rng.integers(6):
+        return np.where(found == found.max(), pick(rng, np.nan, np.inf, -np.inf), found).astype(kind)
     return (found * pick(rng, 1, 0.5)).astype(kind)
 
 
@@ -541,7 +547,8 @@ def drawn(rng, count):
         shapes = {"x": (2,), "y": (2,), "p": (1,)} | shapes
         yield (
             nested(rng, text),
-            {name: numbers(rng, name, shape) for name, shape in shapes.items()} | {"i": np.int32(rng.integers(-4, 4))},
+            {name: numbers(rng, name, shape, KINDS[turn % len(KINDS)]) for name, shape in shapes.items()}
+            | {"i": np.int32(rng.integers(-4, 4))},
         )
 
 
@@ -556,7 +563,7 @@ def results(jk, rng, count, compiled):
         if len(functions) < compiled:
             functions[key], operands[key] = f, given
     at_once = jk.jit(lambda operands: {key: functions[key](*given) for key, given in operands.items()})
-    return found, at_once(operands)
+    return found, told(jk, at_once(operands))
 
 
 @program(

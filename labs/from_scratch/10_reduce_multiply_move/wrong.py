@@ -437,3 +437,9 @@ edit(
     '    if as_value(i).dtype.kind not in "iu" or np.ndim(i):',
     "    if isinstance(i, float) or np.ndim(i):",
 )
+edit(
+    "an array full of truth values is one of numbers",
+    "`full((2,), True)`: which dtype has it?",
+    "broadcast_to(asarray(value, dtype), (shape,)",
+    "broadcast_to(asarray(value, dtype if dtype or asarray(value).dtype != BOOL else F32), (shape,)",
+)

@@ -2,7 +2,7 @@
 
 import numpy as np
 from climbing import counted, jaxpr, program, raised, text
-from drawing import fill, pick
+from drawing import deck, fill, pick
 
 
 def floats(rng, *shape):
@@ -216,14 +216,20 @@ CALLS = (
     "jk.jit(lambda: {} * y)()", "jk.jit(lambda a: a)({})", "jk.jit(lambda a: a - x)({})", "over({})", "over(2.0) * {}", "const({})",
     "const({})", "weak(2.0, {})", "h(c, {})", "g(y) * {}", "jk.jit(lambda a, b: (b, a))({}, y)[1]", "two({})", "two({})",
     "jk.jit(lambda a: g(a) + h(a, y))({})", "within({})", "pair({}, {})[0]", "pair({}, {})[1]", "(nothing({}) or {})", "stored({})",
+    "deep({})", "deep(g({}))", "same({})[0]", "same({})[1] * {}", "sums(({}, [{}]))", "lin({}, {}, {})",
+    "jk.jit(jk.jit(lambda a: a * x))({})",
+    "jk.jit(lambda a: jk.jit(lambda b: b * a + x)(y))({})", "both({}, 2.5)[0] * both({}, 1.5)[1]",
+    "h(2, {})", "h({}, np.float16(2))", "h({}, True)", "k({}, n=0) + {}", "jk.jit(lambda a: a.astype(np.int32))({}) * {}", "lin(c, 2, {})",
+    "weak(2.0, half({})) * weak(np.float32(2), half({}))", "weak(np.float32(3), half({})) - weak(3.0, half({}))", "{} * weak(2, cut({}))",
+    "weak(np.int32(2), cut({})) + {}",
 )  # fmt: skip
 
 
-def expression(rng, depth):
+def expression(rng, calls, depth):
     """Draw an expression of nested calls."""
     if depth == 0:
         return pick(rng, "x", "y", "x * y", "y + 1.0")
-    return fill(pick(rng, *CALLS), lambda: f"({expression(rng, depth - 1 if rng.integers(3) else 0)})")
+    return fill(next(calls), lambda: f"({expression(rng, calls, depth - 1 if rng.integers(3) else 0)})")
 
 
 def calls_in(program):
@@ -257,9 +263,15 @@ def called(jk, rng, count):
         "within": lambda a: inner(a) * inner(a + 1.0),
         "pair": lambda a, b: (b, a * b),
         "nothing": lambda a: None,
+        "deep": lambda a: names["two"](names["within"](a)) * a,
+        "same": lambda a: (a, a, n.sum(a), a),
+        "sums": lambda tree: n.sum(tree[0]) + tree[1][0],
+        "lin": lambda a, b, c: a - b * c,
+        "both": lambda a, b: (a, b, 3),
         "stored": lambda a: noted("new", lambda b: b * box["x"] + box["y"])(a),
     }
     names = {"n": n, "jk": jk, "np": np, "c": c, "g": g, "k": jk.jit(times, static_argnames="n")}
+    names |= {"half": lambda a: a.astype(np.float16), "cut": lambda a: a.astype(np.int8)}
     names |= {name: noted(name, f) for name, f in bodies.items()}
 
     def of(text):
@@ -271,7 +283,8 @@ def called(jk, rng, count):
 
         return run
 
-    texts = [f"{expression(rng, 1 + i % 3)} - {expression(rng, 1)}" for i in range(count)]
+    calls = deck(rng, CALLS)
+    texts = [f"{expression(rng, calls, 1 + i % 3)} - {expression(rng, calls, 1)}" for i in range(count)]
     within = "jk.jit(lambda a: over(a) * over(a + 1.0))"
     fs = {text: of(text) for text in ["g(x) * g(x) - h(x, y) * h(x, y)", f"{within}(x)", f"{within}(y) - x", *texts]}
     xs = floats(rng, 2), floats(rng, 2)
@@ -283,7 +296,7 @@ def called(jk, rng, count):
     of_all = text(jk, lambda x, y: [f(x, y) for f in kept], *xs)
     counts = {name: traces.count(name) for name in sorted(set(traces) - {"over", "stored", "new"})}
     results = jk.jit(lambda x, y: [f(x, y) for f in fs.values()])(*xs)
-    return programs, of_all, counts, dict(zip(fs, results, strict=True))
+    return programs, of_all, of_all.text.count("func.func private"), counts, dict(zip(fs, results, strict=True))
 
 
 @program(
@@ -296,6 +309,9 @@ def called(jk, rng, count):
         "only the tracers of the innermost trace are dead later",
         "one of two dead tracers is enough",
         "a call with the operands of another one is not written",
+        "a private function calls no other",
+        "a call that returns nothing is not written",
+        "weak and strong numbers share a program",
     ],
     tolerance=1e-4,
 )

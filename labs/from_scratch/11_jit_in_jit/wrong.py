@@ -215,3 +215,21 @@ edit(
     "        if not any(type(x) is Tracer for x in consts):",
     "        if not (consts and type(consts[0]) is Tracer):",
 )
+edit(
+    "a private function calls no other",
+    "g calls h, and f calls g. How many private functions does the text of f have?",
+    '    if jaxpr not in text.known:\n        text.known[jaxpr] = f"f{len(text.known)}"\n        text.function(text.known[jaxpr], jaxpr)\n',
+    "    if getattr(text, 'is_within', False):\n        return [text.named(x) for x in asked(text, as_function(jaxpr), *xs)]\n    if jaxpr not in text.known:\n        text.known[jaxpr] = f\"f{len(text.known)}\"\n        text.is_within = True\n        text.function(text.known[jaxpr], jaxpr)\n        text.is_within = False\n",
+)
+edit(
+    "a call that returns nothing is not written",
+    "g returns None. Is its call an equation?",
+    "        return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr,",
+    "        if not jaxpr.outvars:\n            return unflatten(out_tree, [])\n        return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr,",
+)
+edit(
+    "weak and strong numbers share a program",
+    "g is called with 2.0, and then with np.float32(2). Are these one signature?",
+    "        key = tree, avals\n",
+    "        key = tree, tuple([(a.shape, a.dtype) for a in avals])\n",
+)

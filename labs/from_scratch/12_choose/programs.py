@@ -3,8 +3,8 @@
 import itertools
 
 import numpy as np
-from climbing import program, raised, text
-from drawing import pick
+from climbing import Raised, program, raised, text
+from drawing import deck, pick, told
 
 
 def floats(rng, *shape):
@@ -41,8 +41,9 @@ def by_data(jk, rng):
 @program(
     "12",
     "Both branches are traced, each of them once.",
-    against=["only one branch is traced", "branches are traced to see their types, and again for the program"],
-)
+    against=["only one branch is traced", "branches are traced to see their types, and again for the program",
+             "a switch tries its first branch", "branches are a list"],
+)  # fmt: skip
 def traced(jk, rng):
     order = []
 
@@ -53,8 +54,11 @@ def traced(jk, rng):
 
         return f
 
+    names = "yes", "no", "first", "second", "third", "one", "other", "last"
     jk.make_jaxpr(lambda x: jk.lax.cond(x > 0, branch("yes"), branch("no"), x))(1.0)
-    return {f"traces of {name}": order.count(name) for name in ("yes", "no")}
+    jk.make_jaxpr(lambda i, x: jk.lax.switch(i, [*map(branch, names[2:5])], x))(1, 1.0)
+    jk.lax.switch(2, tuple(map(branch, names[5:])), 1.0)
+    return {f"traces of {name}": order.count(name) for name in names}
 
 
 @program(
@@ -257,7 +261,17 @@ VALUES = (
     "x.astype(np.float32)",
     "g(x)",
     "g(y) - x",
+    "caught(x) * y",
 )
+ALIKE = (  # results of the same types, some of them weak
+    ("1.5", "c", "np.float32(2)", "x[0]", "2.5", "jk.numpy.asarray(0.5)"), ("2", "np.int32(3)", "n", "n + 1", "-n"),
+    ("True", "x[0] > 0", "c < 1", "np.bool_(False)", "n == 1"), ("(x, 1.5)", "(y, c)", "(c * x, 0.5)", "(x, np.float32(2))"),
+    ("{'a': n, 'b': None}", "{'b': None, 'a': 2}", "dict(a=np.int32(1), b=None)"), ("np.float16(2)", "c.astype(np.float16)"),
+    ("[x[0], [y, ()]]", "[c, [x, ()]]", "[1.5, [x * y, ()]]"), ("np.uint16(3)", "n.astype(np.uint16)"), ("x[:0]", "y[3:]"), ("x[None]",
+    "y[None] * c"),
+    ("(x, x, x)", "(x, y, x)", "(y, x, c * y)"), ("(n, 1.5)", "(2, c)", "(np.int32(2), 2.5)"), ("x > y", "y > 0", "x == x"), ("()",
+    "tuple([])"),
+)  # fmt: skip
 
 
 def pairs(rng, count):
@@ -278,6 +292,30 @@ def branch(rng, depth):
     return pick(rng, *VALUES)
 
 
+OPERANDS = (
+    ("", ""),
+    (", x, c", "x, c"),
+    (", {'k': n, 'm': (y, None)}", "t"),
+    (", y, 2.5", "x, c"),
+    (", None, x, 2", "_, y, n"),
+    (", 1, (), y", "n, _, x"),
+)
+
+
+def typed(rng, alike, operands):
+    """Return the text of a choice between results of the same types, which may be trees, or differ in weakness; it may stand in a jitted
+    function that closes over the operands.
+    """
+    some, (given, names) = next(alike), next(operands)
+    branches = [f"lambda {names}: {pick(rng, *some)}" for _ in range(int(rng.integers(2, 5)))]
+    chosen = (
+        f"jk.lax.cond({pick(rng, *TRUTHS[:-2])}, {branches[0]}, {branches[1]}{given})"
+        if rng.integers(2)
+        else f"jk.lax.switch({pick(rng, *INDICES)}, {pick(rng, '[{}]', '({})').format(', '.join(branches))}{given})"
+    )
+    return pick(rng, chosen, chosen, f"jk.jit(lambda y: {chosen})(y + x)", f"jk.jit(lambda: {chosen})()")
+
+
 def choice(rng, depth=1):
     """Return the text of a random `cond` or `switch` between arrays like x. Some branches take operands, and some are the same function."""
     way = int(rng.integers(4))
@@ -296,18 +334,35 @@ def choice(rng, depth=1):
 
 def answers(jk, rng, count):
     """Return the results of random choices by their texts: `pairs` are computed eagerly, the others both eagerly and by one program."""
-    names = {"np": np, "jk": jk, "f": lambda x: x * 3.0, "h": lambda x: x + 1.0, "g": jk.jit(lambda x: x * 0.5)}
-    found = {text: raised(eval("lambda: " + text, names)) for text in pairs(rng, count)}
+
+    def caught(x):
+        """Return a result after a choice that was refused."""
+        error = raised(lambda: jk.lax.cond(x[0] > 0, lambda: jk.numpy.sin(x), lambda: (x, x)))
+        return x * 2.0 if type(error) is Raised else x
+
+    names = {
+        "np": np,
+        "jk": jk,
+        "f": lambda x: x * 3.0,
+        "h": lambda x: x + 1.0,
+        "g": jk.jit(lambda x: x * 0.5),
+        "caught": caught,
+    }
+    found = {text: raised(lambda f: told(jk, f()), eval("lambda: " + text, names)) for text in pairs(rng, count)}
     few = [
         "jk.lax.switch(i, [lambda a, b: b - a], x, y)",
         "jk.lax.switch(i, [f, f, h], x)",
         "jk.lax.switch(1, [h, h, f], x)",
+        "jk.lax.cond(i > 1, lambda a: a, lambda a: a * 2.0, 1.5)",
+        "jk.lax.switch(i, (lambda a, b: b, lambda a, b: b * 2), None, 2)",
     ]
-    texts = [*few, *[choice(rng) for _ in range(count)]]
-    fs = {text: eval(f"lambda x, y, c, i: {text}", names) for text in texts}
+    alike, operands = deck(rng, ALIKE), deck(rng, OPERANDS)
+    texts = [*few, *[choice(rng) for _ in range(count)], *[typed(rng, alike, operands) for _ in range(count)]]
+    fs = {text: eval(f"lambda x, y, c, i, n: {text}", names) for text in texts}
     given = [jk.numpy.asarray(v) for v in (floats(rng, 3), floats(rng, 3), np.float32(rng.uniform()))] + [1]
-    compiled = jk.jit(lambda *given: {text: f(*given) for text, f in fs.items()})
-    return found, {text: f(*given) for text, f in fs.items()}, [compiled(*given[:3], i) for i in (1, 3)]
+    compiled, n = jk.jit(lambda *given: {text: f(*given) for text, f in fs.items()}), jk.numpy.asarray(np.int32(4))
+    at_once = {text: told(jk, f(*given, n)) for text, f in fs.items()}
+    return found, at_once, [told(jk, compiled(*given[:3], i, n)) for i in (1, 3)]
 
 
 @program(
@@ -319,6 +374,8 @@ def answers(jk, rng, count):
         "arrays of one size are alike",
         "None is an empty tuple",
         "an index is converted before it is in range",
+        "operands become strong",
+        "None is no operand",
     ],
     tolerance=1e-3,
 )
@@ -328,4 +385,4 @@ def random_choices(jk, rng):
 
 @program("12", "Hundreds of random choices.", hidden=True, tolerance=1e-3)
 def many_random_choices(jk, rng):
-    return answers(jk, rng, 150)
+    return answers(jk, rng, 80)

@@ -186,3 +186,27 @@ edit(
     "    return text.op(f'\"stablehlo.case\"({index.data}) ({regions})', [index], outs)\n",
     "    if not outs:\n        text.lines.append(f'%{next(text.numbers)}:0 = \"stablehlo.case\"({index.data}) ({regions}) : (tensor<i32>) -> ()')\n        return []\n    return text.op(f'\"stablehlo.case\"({index.data}) ({regions})', [index], outs)\n",
 )
+edit(
+    "operands become strong",
+    "An operand is 1.5, and a branch returns it. Is the result weak?",
+    "    leaves, tree = flatten_values(operands)\n    jaxprs",
+    "    leaves, tree = flatten_values(operands)\n    leaves = [convert(x, x.dtype) for x in leaves]\n    jaxprs",
+)
+edit(
+    "a switch tries its first branch",
+    "How often is each branch of a `switch` traced?",
+    "    return choose(convert(numpy.minimum(numpy.maximum(index, 0)",
+    "    make_jaxpr(branches[0])(*operands)\n    return choose(convert(numpy.minimum(numpy.maximum(index, 0)",
+)
+edit(
+    "None is no operand",
+    "One of the operands is None. How many arguments does a branch get?",
+    "    leaves, tree = flatten_values(operands)\n    jaxprs",
+    "    leaves, tree = flatten_values(tuple([x for x in operands if x is not None]))\n    jaxprs",
+)
+edit(
+    "branches are a list",
+    "May the branches of a `switch` be a tuple?",
+    "    return choose(convert(numpy.minimum(numpy.maximum(index, 0)",
+    "    if not isinstance(branches, list):\n        raise TypeError('branches must be a list')\n    return choose(convert(numpy.minimum(numpy.maximum(index, 0)",
+)

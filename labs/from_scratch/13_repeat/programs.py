@@ -3,8 +3,8 @@
 import itertools
 
 import numpy as np
-from climbing import counted, program, raised
-from drawing import carry, pick, told
+from climbing import Raised, counted, program, raised
+from drawing import carry, deck, pick, told
 
 
 def floats(rng, *shape):
@@ -18,7 +18,8 @@ def floats(rng, *shape):
 )
 def turns(jk, rng):
     f = lambda x: jk.lax.while_loop(lambda x: x < 100.0, lambda x: x * 2.0, x)
-    return [g(c) for g in (f, jk.jit(f)) for c in (float(rng.uniform(1, 9)), 200.0)]
+    many = jk.jit(lambda n: jk.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] - c[0]), (0, 0)))
+    return [g(c) for g in (f, jk.jit(f)) for c in (float(rng.uniform(1, 9)), 200.0)], many(20000)
 
 
 @program(
@@ -353,31 +354,43 @@ PARTS = [
     ("1.5", "old"), ("True", "old == (turn > 1)"), ("0", "turn * 2"),
     ("{'a': x, 'b': (1.5, None)}", "{'a': old['a'] + y, 'b': (old['b'][0] * turn, None)}"), ("[x, y]", "[old[1], old[0] * 0.5]"),
     ("np.int32(5)", "old - turn"), ("x", "g(old)"), ("x", "jk.lax.cond(turn > 1, lambda: old, lambda: old * y)"),
-    ("y", "jk.lax.while_loop(lambda z: z.sum() < turn, lambda z: z + 1.0, old)"),
+    ("y", "jk.lax.while_loop(lambda z: z.sum() < turn, lambda z: z + 1.0, old)"), ("np.float32(5)", "2.0"), ("np.int32(5)", "2"),
+    ("np.uint16(3)", "old + 1"), ("None", "None"), ("()", "()"), ("1.5", "old * x[0]"), ("2", "old * 1.5"),
+    ("x[:0]", "old * 2.0"), ("x > y", "old == False"), ("x", "caught(old)"), ("y", "jk.jit(lambda: old * x + turn)()"), ("x", "x"),
+    ("{'b': 0, 'a': [None]}", "{'a': [None], 'b': old['b'] + turn}"), ("(1, 2.5)", "(old[0] * 2, old[1] * y[0])"), ("x[None]", "old * y"),
+    ("1", "old + x[0].astype(np.float16)"), ("np.int8(-3)", "old * old"), ("y", "jk.lax.switch(turn, [lambda: old, lambda: x])"),
 ]  # fmt: skip
 
 
-def loop(rng):
+def loop(rng, parts):
     """Draw a loop of a few turns, or of none. Its carry has a counter and one to four parts, and a vector may take another one's place."""
-    first, new, _ = carry(rng, PARTS, at=1)
+    first, new, _ = carry(rng, parts, at=1)
     begin = pick(rng, "0", "0", "np.int32(0)", "1")
     both, none = "jk.numpy.logical_and(c[0] < n, y.sum() > -9.0)", "jk.numpy.logical_not(c[0] >= n)"
     test = pick(rng, "c[0] < n", "c[0] < 3", both, none, "c[0] < 0", "n > c[0]")
     lists = pick(rng, "({},)", "[{}]")
     step = lists.format(", ".join(["c[0] + 1", *(text.replace("turn", "c[0]") for text in new)]))
     init = lists.format(", ".join([begin, *first]))
-    return f"jk.lax.while_loop(lambda c: {test}, lambda c: {step}, {init})"
+    loop = f"jk.lax.while_loop(lambda c: {test}, lambda c: {step}, {init})"
+    return pick(rng, loop, loop, loop, f"jk.jit(lambda y: {loop})(y * 0.5)")
 
 
 def answers(jk, rng, count):
     """Return the results of random loops by their texts: loops of `unlike` run eagerly, the others both eagerly and in one program."""
-    names = {"np": np, "jk": jk, "g": jk.jit(lambda x: x * 0.25 + 1.0)}
+
+    def caught(x):
+        """Return a result after a loop that was refused."""
+        error = raised(lambda: jk.lax.while_loop(lambda c: True, lambda c: jk.numpy.sin(c)[None], x))
+        return x * 0.5 if type(error) is Raised else x
+
+    names = {"np": np, "jk": jk, "g": jk.jit(lambda x: x * 0.25 + 1.0), "caught": caught}
     found = {text: raised(eval("lambda: " + text, names)) for text in unlike(rng, 2 * count)}
-    fs = {text: eval(f"lambda x, y, n: {text}", names) for text in [loop(rng) for _ in range(count)]}
+    parts = deck(rng, PARTS)
+    fs = {text: eval(f"lambda x, y, n: {text}", names) for text in [loop(rng, parts) for _ in range(count)]}
     x, y = (jk.numpy.asarray(floats(rng, 3)) for _ in range(2))
     compiled = jk.jit(lambda *given: {text: f(*given) for text, f in fs.items()})
-    at_once = {text: [told(jk, f(x, y, n)) for n in (2, 1)] for text, f in fs.items()}
-    return found, at_once, [compiled(x, y, n) for n in (0, 3)]
+    at_once = {text: [told(jk, f(x, y, n)) for n in (2, 0)] for text, f in fs.items()}
+    return found, at_once, [told(jk, compiled(x, y, n)) for n in (0, 3)]
 
 
 @program(
@@ -387,6 +400,8 @@ def answers(jk, rng, count):
         "a weak number takes any type",
         "a weak number that comes out with a shape gets it",
         "a truth value may become a number",
+        "a result is as weak as what went in",
+        "without a turn a result is as weak as what went in",
     ],
     tolerance=1e-3,
 )

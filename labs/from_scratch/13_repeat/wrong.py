@@ -223,3 +223,15 @@ edit(
     "    if again and returned == (tree,) and any(x is not y for x, y in zip(carry, strong, strict=True)):",
     "    if again and returned == (tree,):",
 )
+edit(
+    "a result is as weak as what went in",
+    "A part of the carry is np.float32(5) at first, and the body returns 2.0 for it. Is the result weak?",
+    'while_p = define("while", run_while, lambda *avals, body_jaxpr, **params: body_jaxpr.out_avals, lower_while)',
+    'while_p = define("while", run_while, lambda *avals, num_consts, **params: list(avals[num_consts:]), lower_while)',
+)
+edit(
+    "without a turn a result is as weak as what went in",
+    "The same loop, but its test is False at first. Is the result weak?",
+    "    return [convert(x, a.dtype, a.weak_type) for x, a in zip(carry, body_jaxpr.out_avals, strict=True)]\n",
+    "    return carry\n",
+)

@@ -225,3 +225,27 @@ edit(
     "    lower, upper = [convert(x, I32, x.weak_type) for x in map(as_value, (lower, upper))]\n",
     "    lower, upper = promote([convert(x, I32, x.weak_type) for x in map(as_value, (lower, upper))])\n",
 )
+edit(
+    "a scan needs a carry",
+    "Which carry has a scan that only maps a function over rows?",
+    "    rows, tree = flatten_values(xs)\n",
+    "    rows, tree = flatten_values(xs)\n    if init is None:\n        raise TypeError('scan needs a first carry')\n",
+)
+edit(
+    "a scan of no rows returns what it was given",
+    "The carry goes in as np.int32(5) and the body returns 2 for it. Of which type is the result of a scan of no rows?",
+    "    return [convert(x, a.dtype, a.weak_type) for x, a in zip(carry, jaxpr.out_avals, strict=False)] + stacks\n",
+    "    return carry + stacks\n",
+)
+edit(
+    "rows are strong",
+    "The rows are `full(3, 1.5)`, and each turn returns its row. Are the results weak?",
+    "[resized(x, x.shape[1:]) for x in rows], tree)",
+    "[Aval(x.shape[1:], x.dtype) for x in rows], tree)",
+)
+edit(
+    "rows without an array are missing rows",
+    "May `xs` be an empty tuple, if there is a length?",
+    "    rows, tree = flatten_values(xs)\n",
+    "    rows, tree = flatten_values(xs)\n    if xs is not None and not rows:\n        raise ValueError('no rows')\n",
+)

@@ -1,8 +1,10 @@
 """Rung 15: `jvp`."""
 
+import functools
+
 import numpy as np
 from climbing import jaxpr, program, raised
-from drawing import CALLED, JOINED, halves, vector_functions, vectors
+from drawing import ARGUMENTS, CALLED, JOINED, TURNED, halves, vector_functions, vectors
 
 
 def floats(rng, *shape):
@@ -239,6 +241,24 @@ def unlike_types(jk, rng):
     ]
 
 
+@program(
+    "15",
+    "Each kind of argument: alone, as the second one, and as the tangent of a float.",
+    against=["a truth value moves", "the first primal must be a float"],
+)
+def every_kind(jk, rng):
+    x, n = jk.numpy.asarray(floats(rng, 3)), jk.numpy
+    kinds = {text: eval(text, {"np": np, "jk": jk, "x": x}) for text in ARGUMENTS}
+    total = lambda tree: sum([n.sum(v) * 2.0 for v in jk.tree_util.tree_leaves(tree)], n.sum(x))
+    return {
+        "alone": {text: raised(jk.jvp, total, (v,), (v,)) for text, v in kinds.items()},
+        "the second one": {
+            text: raised(jk.jvp, lambda a, b: a * total(b), (1.5, v), (0.5, v)) for text, v in kinds.items()
+        },
+        "a tangent": {text: raised(jk.jvp, total, (2.5,), (v,)) for text, v in list(kinds.items())[:8]},
+    }
+
+
 @program("15", "Three branches, a scan in reverse, and loops that close over moving values have derivatives.")
 def every_loop(jk, rng):
     lax, x, t = jk.lax, floats(rng, 3), floats(rng, 3)
@@ -386,20 +406,39 @@ TEMPLATES = (  # besides those of all rungs
     (*CALLED, "h({}, y)", "h({}, x)", "h(x, {})"),
     (*JOINED, "jk.lax.fori_loop(0, i, lambda k, c: (c[1], c[0] * 0.5 + y), ({}, {}))[0]",
      "jk.lax.while_loop(lambda c: c[0] < i, lambda c: (c[0] + 1, c[2], c[1] * 0.5), (0, {}, {}))[1]",
-     "jk.jvp(lambda a: a * {}, (x,), ({},))[1]"),
+     "jk.jvp(lambda a: a * {}, (x,), ({},))[1]", *TURNED),
 )  # fmt: skip
 
 
 def pushed(jk, rng, count):
-    """Draw calls that return values and tangents: with respect to both arguments, to x, or to y, in turns."""
+    """Draw calls that return values and tangents, in one of several ways: with respect to one argument or both, which may be the same, a
+    tree, or a factor that is a number of Python; of one result or several, which may be arguments or not depend on them.
+    """
+    n = jk.numpy
+    ways = {
+        "both": lambda f, x, y, t, s: jk.jvp(f, (x, y), (t, s)),
+        "x": lambda f, x, y, t, s: jk.jvp(lambda x: f(x, y), (x,), (t,)),
+        "y": lambda f, x, y, t, s: jk.jvp(lambda y: f(x, y), (y,), (s,)),
+        "x twice": lambda f, x, y, t, s: jk.jvp(lambda x: f(x, x), (x,), (t,)),
+        "a number": lambda f, x, y, t, s: jk.jvp(lambda a: f(x * a, y), (1.0,), (-0.5,)),
+        "x of several": lambda f, x, y, t, s: jk.jvp(
+            lambda x: (x, f(x, y), {"y": y, "x": [x, None]}, n.ones((2, 1))), (x,), (t,)
+        ),
+        "a tree": lambda f, x, y, t, s: jk.jvp(
+            lambda d: [f(d["x"], *d["y"])] * 2, ({"y": (y,), "x": x},), ({"y": (s,), "x": t},)
+        ),
+        "what is closed over": lambda f, x, y, t, s: jk.jvp(lambda x: jk.jit(lambda: f(x, y))(), (x,), (t,)),
+        "y in a jitted function": lambda f, x, y, t, s: jk.jvp(jk.jit(lambda a, b: (b, f(a, b))), (x, y), (t, s)),
+        "x of a tangent": lambda f, x, y, t, s: jk.jvp(lambda x: jk.jvp(f, (x, y), (t, s))[1], (x,), (s,)),
+        "a half": lambda f, x, y, t, s: jk.jvp(
+            lambda h: f(x, h.astype(np.float32)), (y.astype(np.float16),), (s.astype(np.float16),)
+        ),
+    }
+    first = int(rng.integers(len(ways)))
     for turn, (text, f, (x, y)) in enumerate(vector_functions(jk, rng, TEMPLATES, count, slice(None))):
         t, s = (rng.choice([-1, -0.5, 0.25, 2], 4).astype(np.float32) for _ in range(2))
-        way = ("both", "x", "y")[turn % 3]
-        by = {
-            "both": lambda x, y, t, s, f=f: jk.jvp(f, (x, y), (t, s)),
-            "x": lambda x, y, t, s, f=f: jk.jvp(lambda x: f(x, y), (x,), (t,)),
-            "y": lambda x, y, t, s, f=f: jk.jvp(lambda y: f(x, y), (y,), (s,)),
-        }[way]
+        way = list(ways)[(first + turn) % len(ways)]
+        by = functools.partial(ways[way], f)
         yield f"by {way}, t = {t.tolist()}, s = {s.tolist()}; {text}", by, (x, y, t, s)
 
 

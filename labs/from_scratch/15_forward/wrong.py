@@ -238,3 +238,15 @@ edit(
     "    return jit_p.bind(*primals, jaxpr=jaxpr, name=name), jit(tangents_of(jaxpr))(primals, tangents)",
     "    return jvp_flat(as_function(jaxpr), primals, tangents)",
 )
+edit(
+    "a truth value moves",
+    "Does True have a tangent?",
+    '        if x.dtype.kind != "f" or t.dtype != x.dtype:',
+    '        if x.dtype.kind in "iu" or t.dtype != x.dtype:',
+)
+edit(
+    "the first primal must be a float",
+    "The first primal is 1.5, the second one 2. Is that refused?",
+    "    for x, t in zip(xs, dots, strict=True):\n        if x.dtype.kind",
+    "    for x, t in [*zip(xs, dots, strict=True)][:1]:\n        if x.dtype.kind",
+)

@@ -2,7 +2,7 @@
 
 import numpy as np
 from climbing import counted, program, raised
-from drawing import CALLED, JOINED, halves, pick, vector_functions
+from drawing import ARGUMENTS, CALLED, JOINED, TURNED, halves, pick, vector_functions
 
 
 def floats(rng, *shape):
@@ -135,7 +135,7 @@ def late(jk, rng):
         return a * b + (ys * ys).sum()
 
     args = floats(rng, 5), float(rng.uniform(0.5, 1.5))
-    return jk.grad(f)(*args), jk.grad(f, argnums=(0, 1))(*args), jk.jit(jk.grad(f))(*args)
+    return jk.grad(f, argnums=(0, 1))(*args), jk.jit(jk.grad(f))(*args)
 
 
 @program(
@@ -199,14 +199,7 @@ def every_pair(jk, rng):
     ]
     w = jk.numpy.asarray(floats(rng, 2, 3))
     loss = lambda f: lambda x, y: jk.numpy.sum(f(x, y) * w)
-    return {
-        name: [
-            jk.grad(loss(getattr(jk.numpy, name)), argnums=n)(x, y)
-            for at, (x, y) in enumerate(operands)
-            for n in (at % 2, (1, 0))
-        ]
-        for name in names
-    }
+    return {name: [jk.grad(loss(getattr(jk.numpy, name)), argnums=(1, 0))(x, y) for x, y in operands] for name in names}
 
 
 @program(
@@ -281,7 +274,8 @@ def every_loop(jk, rng):
     loss = lambda f: lambda x, w: sum((y * y).sum() for y in map(jk.numpy.asarray, leaves(f(x, w))))
     every = lambda fs: lambda x, w: {name: jk.grad(loss(f), argnums=(0, 1))(x, w) for name, f in fs}
     each = list(fs.items())
-    return every(each)(x, floats(rng, 3)), jk.jit(every(each[1::3]))(x, floats(rng, 3))
+    two = each[int(rng.integers(4)) :: 4]
+    return every(each)(x, floats(rng, 3)), jk.jit(every(two))(x, floats(rng, 3))
 
 
 @program("16", "`argnums` beyond the arguments, and a result that is not one float, are TypeErrors.",
@@ -439,8 +433,9 @@ def passed_on(jk, rng):
 # A function is a text, such as `n.where(x > 0, n.sin(x) * y, jk.lax.cond(i > 1, lambda: x, lambda: y))`, which is the key of its result.
 
 
+UNARY = CALLED[:9]
 TEMPLATES = (  # besides those of all rungs
-    CALLED,
+    CALLED[9:],
     (*JOINED, "jk.lax.fori_loop(0, 3, lambda k, c: (c[1], c[0] * 0.5 + y), ({}, {}))[0]",
      "jk.grad(lambda a: n.sum(a * a * {}))({})", "jk.grad(lambda a: n.max(a) * {}[0])({})",
      "n.sum(n.sum(n.reshape(x * y, (2, 2)), axis=1) * np.float32([1, 5])) * {}",
@@ -449,10 +444,53 @@ TEMPLATES = (  # besides those of all rungs
 )  # fmt: skip
 
 
+LOSSES = (  # what a function of v, a vector, may return, or not
+    "n.sum(v)", "v", "v[0]", "v[:1]", "v[None, :1]", "n.sum(v > 1)", "v[0] > 1", "2", "2.0", "True", "np.float32(2)", "np.int32(2)",
+    "(v[0],)",
+    "[v[0]]", "{'a': v[0]}", "None", "()", "v[0].astype(np.float16)", "v[0].astype(np.int32)", "n.max(v, keepdims=True)",
+    "np.ones(1, np.float32)",
+    "n.asarray(1.5)", "v[0] * 0 + 2", "v[0] * np.int32(2)", "v[1] if v[0] > 1 else v[0]",
+)  # fmt: skip
+AUX = (  # what may be in the aux of a loss
+    "None", "loss", "[loss, loss]", "{'loss': loss, 'v': v}", "(v, v > 1, None)", "v.astype(np.int32)", "()", "[c, v, c]",
+    "{'b': [v], 'a': loss * 2.0}",
+    "c + 1", "jk.jit(lambda: v * 2.0)()",
+)  # fmt: skip
+
+
+def with_loss(jk, loss):
+    """Return a function whose aux has the loss in it, and an argument."""
+
+    def f(x, y):
+        value = loss(x, y)
+        return value, {"x": [x, None], "loss": value}
+
+    return f
+
+
+@program(
+    "16",
+    "Each kind of argument and of loss, and each kind of aux: which are refused, and what comes back of the others.",
+    against=["one may differentiate by truth values", "a result that is given twice has the last one's cotangent"],
+)
+def every_kind(jk, rng):
+    n, x = jk.numpy, jk.numpy.asarray(floats(rng, 3))
+    names, c = {"n": n, "np": np, "jk": jk, "x": x}, n.asarray(np.int32([1, 2]))
+    total = lambda tree: sum([n.sum(v) * 2.0 for v in jk.tree_util.tree_leaves(tree)], n.sum(x))
+    by = {text: raised(jk.grad(total), eval(text, names)) for text in ARGUMENTS}
+    both = jk.grad(lambda a, b: a * total(b), argnums=pick(rng, (0, 1), (1, 0), (0, -1)))
+    second = {text: raised(both, 1.5, eval(text, names)) for text in rng.choice(ARGUMENTS, 6, replace=False)}
+    losses = {text: eval(f"lambda v: {text}", names) for text in LOSSES}
+    aux = {text: eval(f"lambda v, c: (lambda loss: (loss, {text}))(n.sum(v * v * v))", names) for text in AUX}
+    slopes = {text: pick(rng, jk.grad, jk.value_and_grad)(f, has_aux=True)(x, c) for text, f in aux.items()}
+    return [by, second], {text: raised(jk.grad(f), x) for text, f in losses.items()}, slopes
+
+
 def gradients(jk, rng, count):
     """Draw calls that differentiate random functions with respect to x, y or both, which may come in a tree or by name; some twice."""
-    n = jk.numpy
-    for text, f, xy in vector_functions(jk, rng, TEMPLATES, count, slice(4)):
+    n, few = jk.numpy, None if count else 5
+    unary, turned = (tuple(rng.permutation(some)[:few]) for some in (UNARY, TURNED))
+    for text, f, xy in vector_functions(jk, rng, (*TEMPLATES, unary, turned), count, slice(4)):
         w = n.asarray(rng.choice([-1, -0.5, 0.25, 2], 4).astype(np.float32))
         loss = lambda x, y, f=f, w=w: n.sum(f(x, y) * w)
         way, by = pick(rng,
@@ -462,6 +500,12 @@ def gradients(jk, rng, count):
             ("y of a half", lambda x, y, f=f, w=w: jk.grad(lambda h: n.sum(f(x, h.astype(np.float32)) * w))(y.astype(np.float16))),
             ("x of a gradient", lambda x, y, loss=loss: jk.grad(lambda x: n.sum(jk.grad(loss, -1)(x, y) * y))(x)),
             ("y by name", lambda x, y, loss=loss: jk.grad(lambda a, *, b: loss(b, a))(y, b=x)),
+            ("x twice", lambda x, y, loss=loss: jk.grad(lambda a: loss(a, a))(x)),
+            ("a number", lambda x, y, loss=loss: jk.grad(lambda a: loss(x * a, y))(1.0)),
+            ("one of several", lambda x, y, loss=loss: jk.grad(
+                lambda a, b: jk.jit(lambda a, b: (b, a * 2.0, loss(a, b), b > a))(a, b)[2], (0, 1))(x, y)),
+            ("what is closed over", lambda x, y, loss=loss: jk.value_and_grad(lambda a: jk.jit(lambda: loss(a, y))())(x)),
+            ("a loss that is aux, too", lambda x, y, loss=loss: jk.value_and_grad(with_loss(jk, loss), has_aux=True)(x, y)),
         )  # fmt: skip
         yield f"by {way}; w = {np.asarray(w).tolist()}; {text}", by, xy
 
@@ -483,4 +527,4 @@ def random_gradients(jk, rng):
 
 @program("16", "Gradients of hundreds of random functions.", hidden=True, tolerance=1e-3)
 def many_random_gradients(jk, rng):
-    return halves(jk, gradients(jk, rng, 80), raised, exact=sum(map(len, TEMPLATES)))
+    return halves(jk, gradients(jk, rng, 80), raised, exact=sum(map(len, (*TEMPLATES, UNARY, TURNED))))

@@ -270,3 +270,15 @@ edit(
     "def while_jvp(primals, tangents, num_consts, cond_jaxpr, body_jaxpr):\n",
     'def while_jvp(primals, tangents, num_consts, cond_jaxpr, body_jaxpr):\n    if isinstance(door.trace, LinearTrace):\n        raise ValueError("Reverse-mode differentiation does not work for while")\n',
 )
+edit(
+    "one may differentiate by truth values",
+    "Does True have a derivative?",
+    '            if x.dtype.kind != "f":\n                raise TypeError("grad requires',
+    '            if x.dtype.kind in "iu":\n                raise TypeError("grad requires',
+)
+edit(
+    "a result that is given twice has the last one's cotangent",
+    "The loss is also a part of aux: it stands twice among the results. Which cotangents does it have?",
+    "    for v, ct in zip(jaxpr.outvars, cotangents, strict=True):\n        give(v, ct)\n",
+    "    cts.update((v, ct) for v, ct in zip(jaxpr.outvars, cotangents, strict=True) if type(v) is Var)\n",
+)
