@@ -186,7 +186,7 @@ def every_reduction(jk, rng):
 
 
 @program("10", "New arrays have the right dtype: integer, float, the given one, or that of another array.",
-         against=["an array full of truth values is one of numbers"])  # fmt: skip
+         against=["an array full of truth values is one of numbers", "`full` is for numbers"])  # fmt: skip
 def dtypes_made(jk, rng):
     jnp, n, h = jk.numpy, np.array([1, 2], np.int32), np.array([1, 2], np.float16)
     made = [

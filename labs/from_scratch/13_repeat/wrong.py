@@ -41,8 +41,8 @@ edit(
 edit(
     "a loop turns once at least",
     "The condition is false at once. How often does the body run?",
-    "    while as_function(cond_jaxpr)(*consts, *carry)[0]:\n        carry = as_function(body_jaxpr)(*consts, *carry)\n    return carry",
-    "    while True:\n        carry = as_function(body_jaxpr)(*consts, *carry)\n        if not as_function(cond_jaxpr)(*consts, *carry)[0]:\n            return carry",
+    "    while as_function(cond_jaxpr)(*consts, *carry)[0]:\n        carry = as_function(body_jaxpr)(*consts, *carry)\n    return [convert(",
+    "    while True:\n        carry = as_function(body_jaxpr)(*consts, *carry)\n        if not as_function(cond_jaxpr)(*consts, *carry)[0]:\n            break\n    return [convert(",
 )
 edit(
     "a carry is a list of leaves",

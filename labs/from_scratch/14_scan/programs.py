@@ -328,14 +328,16 @@ ROWS = (
     "2.5", "np.ones(3, np.int8)", "np.ones(1, np.float32)", "np.ones((1, 2), np.float32)",
 )  # fmt: skip
 WITHOUT = "None", "()", "{'a': None}", "[(), []]"
+WEAK = "jk.numpy.full(3, 1.5)", "jk.numpy.full((3, 1), 2)"
 LENGTHS = ("", "", "length=3", "length=0", "length=2", "length=np.int64(3)", "length=1")
 
 
 def unlike(rng, count):
     """Draw scans whose carry may come out with another type, or whose rows and lengths may not go together."""
     yield from (f"jk.lax.scan(lambda c, r: (c, r), {one}, {pick(rng, *ROWS[:4])})" for one in CARRIES)
-    for rows in (*ROWS, *WITHOUT, "jk.numpy.full(3, 1.5)", "jk.numpy.full((3, 1), 2)"):
-        lengths = ["length=2", "length=np.int32(3)", "length=1"] if rows in WITHOUT else LENGTHS
+    yield f"jk.lax.scan(lambda c, r: (2, r), np.int32(5), {pick(rng, 'np.ones((0, 2), np.float32)', 'None, 0')})"
+    for rows in (*ROWS, *WITHOUT, *WEAK):
+        lengths = ["length=3", "length=np.int32(3)"] if rows in (*WITHOUT, *WEAK) else LENGTHS
         yield f"jk.lax.scan(lambda c, r: (c, r), {pick(rng, *CARRIES)}, {rows}, {pick(rng, *lengths)})"
     for turn in range(count):
         one, other = (pick(rng, *CARRIES) for _ in range(2))

@@ -11,7 +11,7 @@ edit(
 edit(
     "the carry that is returned is the first one",
     "What is returned beside the rows: the carry that came in, or the last one?",
-    "    return carry + stacks\n",
+    "    return [convert(x, a.dtype, a.weak_type) for x, a in zip(carry, jaxpr.out_avals, strict=False)] + stacks\n",
     "    return list(args[num_consts : num_consts + num_carry]) + stacks\n",
 )
 edit(

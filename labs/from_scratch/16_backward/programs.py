@@ -471,7 +471,12 @@ def with_loss(jk, loss):
 @program(
     "16",
     "Each kind of argument and of loss, and each kind of aux: which are refused, and what comes back of the others.",
-    against=["one may differentiate by truth values", "a result that is given twice has the last one's cotangent"],
+    against=[
+        "one may differentiate by truth values",
+        "a result that is given twice has the last one's cotangent",
+        "no aux is no result",
+        "a cotangent has any dtype",
+    ],
 )
 def every_kind(jk, rng):
     n, x = jk.numpy, jk.numpy.asarray(floats(rng, 3))
