@@ -196,7 +196,8 @@ def read(report: pathlib.Path) -> Outcome:
 def in_short(message: str) -> str:
     """Return the first line of an error, without what changes from run to run."""
     first = next((line for line in message.splitlines() if line.strip()), "")
-    return re.sub(r"0x[0-9a-f]+|/\S+/", "...", first)[:160]
+    line = re.sub(r"0x[0-9a-f]+|/\S+/", "...", first)
+    return line if len(line) <= 160 else f"{line[:160].rsplit(None, 1)[0]} ..."
 
 
 # --- examples ---------------------------------------------------------------------------------------------------------

@@ -654,8 +654,8 @@ condition has an ordered effect, such as a `debug.print`, each ends by itself; J
 
 Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions:
 
-- JAX prints some equal jaxprs twice, where jitkit shares one: updates in gradients of `scatter`, and a jitted function
-  that two others call.
+- JAX prints some equal jaxprs twice, where jitkit shares one: the function that combines an element and its update
+  (`update_jaxpr`) in gradients of `scatter`, and the jaxpr of a jitted function that two others call.
 - In second derivatives of a `scan` in a `checkpoint`, JAX wraps the part that is computed first in a `closed_call`; jitkit does not.
 - `lstsq` and `det` have the derivatives of the operations that they consist of.
 - With a `checkpoint` policy that offloads values, jitkit keeps these values on the device; JAX's program copies them to

@@ -241,7 +241,7 @@ class JaxRuntimeError(RuntimeError):
     """The compiler or a running program failed. The message is XLA's, with its status code in front."""
 
 
-XlaRuntimeError = JaxRuntimeError  # the class's name until JAX 0.4.14, which programs still use
+XlaRuntimeError = JaxRuntimeError  # the class's older name, which programs still use
 
 
 class JaxprTypeError(TypeError):
