@@ -302,12 +302,51 @@ BAD_IN_A_RUNG = {
 def test_where_one_rung_hangs_or_dies_the_others_are_still_checked(name, tmp_path, kept):
     text, status, said = BAD_IN_A_RUNG[name]
     bad = package(tmp_path, f"{prefix(SOLUTION, '04')}\n\n{text}\n\ncore.eval_jaxpr = bad\n")
-    verdicts = Climber(kept, seconds=1.5).climb(bad, [RUNGS["01"], RUNGS["03"], RUNGS["04"]])
+    climber = Climber(kept, hidden_programs(), seconds=1.5)  # hidden programs run last, those of all rungs
+    verdicts = climber.climb(bad, [RUNGS["01"], RUNGS["03"], RUNGS["04"]])
     assert [v.passed for v in verdicts] == [True, False, True]
     assert verdicts[1].first_failure.status == status
     assert said in verdicts[1].first_failure.sentence
     line = bad.files[0].read_text().splitlines().index(text.splitlines()[-1]) + 1
     assert verdicts[1].first_failure.line == (None if said == "SIGKILL" else (str(tmp_path / "myjax.py"), line))
+
+
+class Answers:
+    """A process, and a spare one: each answers with the frames of the next list, and then ends or hangs."""
+
+    imported, pid = False, None
+
+    def __init__(self, *lists, hangs):
+        self.lists, self.hangs, self.frames = iter(lists), hangs, []
+
+    def take(self, uses_xla):
+        self.frames = list(next(self.lists))
+        return self
+
+    def next_frame(self, seconds):
+        if not self.frames and self.hangs:
+            raise TimeoutError
+        return self.frames.pop(0) if self.frames else None
+
+    def send(self, request): ...
+    def close(self): ...
+    def kill(self): ...
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["it ends", "it hangs"])
+@pytest.mark.parametrize("before", [1, 2, 3])
+def test_a_process_that_is_lost_between_two_programs_shifts_no_results(before, hangs):
+    names = ["01_a", "01_b", "01_c"]
+    answer = [
+        [{"is": "begin", "check": n}, {"is": "result", "check": n, "value": {"is": n}, "output": "", "seconds": 0.1}]
+        for n in names
+    ]
+    begun, rest = (
+        [{"is": "imported"}, *(frame for pair in part for frame in pair)] for part in (answer[:before], answer[before:])
+    )
+    job = running.Job((), {}, "", "", tuple(names), climb=running.Climb({}, ()))
+    outcomes = running.run(job, Answers(begun, rest, hangs=hangs))
+    assert [(o.check, o.value, o.trouble) for o in outcomes] == [(n, {"is": n}, "") for n in names]
 
 
 def test_a_package_that_cannot_be_imported_forgets_nothing_and_a_fallen_rung_does_not_hide_those_above(

@@ -117,7 +117,7 @@ class Stop:
 
 
 def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: Replay | None = None) -> list[Outcome]:
-    """Return an outcome for each wanted check, in order. An error of the learner's functions is an outcome, and is not raised;
+    """Return an outcome for each wanted check, in their order. An error of the learner's functions is an outcome, and is not raised;
     Stopped is raised if `stop` is set. With `replay`, the outcome of the check that `replay.failing` names has the calls of the
     learner's functions, if the check could be run again.
     """
@@ -142,12 +142,14 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: 
         outcomes += found
         rest = rest[len(found) :]
         if found[-1].trouble == Status.IMPORT:  # the import would fail again
-            return outcomes + [found[-1]._replace(check=name) for name in rest]
-        if found[-1].trouble == Status.TIME:  # the others are not tried; on the ladder, only those of the same rung
+            outcomes += [found[-1]._replace(check=name) for name in rest]
+            rest = []
+        elif found[-1].trouble == Status.TIME:  # the others are not tried; on the ladder, only those of the same rung
             left = [name for name in rest if process.imported and _rung(job, name) != _rung(job, found[-1].check)]
             outcomes += [Outcome(name, None, Status.TIME, NOT_TRIED) for name in rest if name not in left]
             rest = left
-    return outcomes
+    of = {outcome.check: outcome for outcome in outcomes}  # a rung's hidden programs stand behind all other rungs'
+    return [of[name] for name in job.wanted]
 
 
 def _rung(job: Job, check: str) -> str:
@@ -177,7 +179,8 @@ def _with_calls(process: Process, job: Job, outcomes: list[Outcome], replay: Rep
 
 def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = False) -> Iterator[Outcome]:
     """Yield the outcomes of the checks as they come, until the process is done, has ended, or takes too long. Yield nothing if it
-    answers `again`. With `stays`, a process that is done waits for one more request.
+    answers `again`. With `stays`, a process that is done waits for one more request. If it ends after one check and before it begins
+    the next, no check is to blame.
     """
     process.send(_request(job, wanted) | ({"stays": True} if stays else {}))
     current = wanted[0]
@@ -187,6 +190,8 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
         try:
             frame = process.next_frame(limit - time.monotonic())
         except TimeoutError:
+            if not current:
+                return
             trouble, what = Status.TIME, "It was still running"
             if job.climb is not None and not process.imported:
                 trouble, what = Status.IMPORT, "Your package was still being imported"
@@ -209,12 +214,15 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
                 name == current
             ):
                 yield _limited(Outcome(name, value, output=output, seconds=seconds), _own_places(job))
+                current = ""
                 limit = time.monotonic() + job.seconds
             case {"is": "done", "modules": modules, "processor": seconds}:
                 process.worked = seconds
                 _imported_by.setdefault((job.checks_path, job.wanted), {}).update(dict.fromkeys(modules))
                 return
             case {"is": "again"}:
+                return
+            case _ if not current:
                 return
             case _ if job.climb is not None and not process.imported:
                 sentence = _how_it_ended(process, "while your package was imported")

@@ -1,8 +1,8 @@
 """Rung 17: `vmap`."""
 
 import numpy as np
-from climbing import counted, jaxpr, program, raised, text
-from drawing import fitting, halves, pick, written
+from climbing import counted, program, raised, text
+from drawing import fill, fitting, halves, pick, written
 
 
 def floats(rng, *shape):
@@ -22,7 +22,8 @@ def simple(jk, rng):
 )
 def no_loop(jk, rng):
     f = lambda x: jk.numpy.sin(x) * 2.0
-    return [jaxpr(jk.make_jaxpr(jk.vmap(f))(floats(rng, n, 3))) for n in (2, 50)]
+    few, many = (equations(jk.make_jaxpr(jk.vmap(f))(floats(rng, n, 3))) for n in (2, 50))
+    return jk.vmap(f)(floats(rng, 4, 3)), many - few
 
 
 @program(
@@ -490,6 +491,7 @@ def results_that_differ(jk, rng):
         "indices beyond the end go round in a batch",
         "rows of results have the batch in the second place",
         "whole numbers have their maximum along the batch",
+        "shared rows of the batch's size are batched",
     ],
 )
 def squares(jk, rng):
@@ -506,6 +508,10 @@ def squares(jk, rng):
         "vectors": jk.vmap(lambda x: [n.sum(x), n.max(x), n.min(x)])(whole[0]),
         "truth values": jk.vmap(lambda b: [n.sum(b, axis=0), n.sum(b), n.max(b, axis=1)])(whole > 0),
         "loops": [jk.vmap(loops, in_axes=a)(x) for a in (0, 1)],
+        "shared rows": [
+            jk.vmap(lambda c, x: jk.lax.scan(lambda c, r: (c + n.sum(r), (c, r)), c, x), in_axes=(0, a))(x[0, 0], x[1])
+            for a in (None, 0, 1)
+        ],
         "windows": [jk.vmap(windows)(n.asarray(x), at), jk.vmap(windows, in_axes=(None, 0))(n.asarray(x[0]), at)],
         "products": [jk.vmap(lambda a, b: [a @ b, a @ b[0], b[0] @ a, a.T])(n.asarray(x), n.asarray(x[::-1].copy()))],
     }
@@ -546,9 +552,20 @@ def flows(rng, x, y):
         : int(rng.integers(2, 7))
     ]
     axis = int(rng.integers(-len(x), len(x)))
+    rows = pick(rng, "x", "x", f"n.ones({x})", "None")
+    step = pick(rng, "i", "n.sum(y)", "0.25", "0.25 * i" if rows == "None" else "r * 0.5")
     return pick(
         rng,
         f"jk.lax.switch(i, [{', '.join(branches)}])",
+        f"jk.lax.cond(i > {pick(rng, 1, 9)}, lambda: 2.0, lambda: 3.0) * x.astype(np.float16)",
+        "jk.lax.fori_loop(0, i, lambda k, c: c + 1, 0) * x.astype(np.int8)",
+        f"jk.lax.scan(lambda c, r: ((c[1], c[0] * 0.5 {pick(rng, '+', '-')} {step}, c[2] + 1), (c[0], r)), "
+        f"({pick(rng, 'x[0]', f'n.zeros({x[1:]})')}, {pick(rng, 'x[-1]', f'n.ones({x[1:]})')}, 0), {rows}, length={x[0]}"
+        f"{pick(rng, '', ', reverse=True')})",
+        f"jk.lax.scan(lambda c, r: (jk.lax.cond({pick(rng, 'n.sum(r) > 0', 'i > 1', 'n.max(c) > 1')}, lambda: c + r, lambda: c * 0.5), c), "
+        "x[0] + 1.0, x)",
+        f"jk.grad(lambda x: n.sum(jk.vmap(lambda r: r * {pick(rng, 'n.sum(y)', 'r', 'i')}, in_axes={axis})(x)))(x)",
+        f"jk.vmap(lambda r, *, by: r * by - i, in_axes={axis})(x, by=n.arange({x[axis]}) * {pick(rng, '1.0', 'n.max(y)')})",
         f"jk.lax.switch(i, [{', '.join(branches)}])",
         f"jk.lax.cond({pick(rng, 'i > 1', 'n.sum(y) > 0', 'n.max(x) > 1')}, lambda: x * y, lambda: x - 1.0)",
         f"jk.lax.scan(lambda c, r: (c * 0.5 + {pick(rng, 'r', 'n.sum(y)', 'i', 'r * n.sum(x)')}, c), "
@@ -570,8 +587,9 @@ def flows(rng, x, y):
 def batches(rng, count):
     """Draw batches, each as a text and its arrays. Often all axes have the same size."""
     for turn in range(count):
-        size = pick(rng, 2, 3, 3)
-        x = pick(rng, (size,), (size,) * 2, (size,) * 2, (size,) * 3, tuple(map(int, rng.choice([1, 2, 3], 2))))
+        side = pick(rng, 2, 3, 3)
+        size = pick(rng, side, side, side, side, 1, 0)
+        x = pick(rng, (side,), (side,) * 2, (side,) * 2, (side,) * 3, tuple(map(int, rng.choice([1, 2, 3], 2))))
         y = fitting(rng, x)
         body = (moves if turn % 2 else flows)(rng, x, y)
         if turn % 4 == 1:
@@ -587,6 +605,98 @@ def batches(rng, count):
             numbers = rng.integers(0, 6, shape) if name == "i" else rng.integers(-4, 5, shape) * 0.5
             arrays.append(np.asarray(numbers, dtype))
         yield f"jk.vmap(lambda x, y, i: {body}, in_axes={tuple(axes)}, out_axes={pick(rng, 0, 0, -1)})(x, y, i)", arrays
+
+
+def tree(rng, leaf, path, depth, axis="any"):
+    """Draw an argument. Return its text, and that of its axes: one for each leaf, or one for all. `leaf(path, axis)` makes a leaf."""
+    kind = pick(rng, "leaf", "list", "tuple", "dict", "dict") if depth else "leaf"
+    if kind == "leaf":
+        return leaf(path, axis)
+    given = axis if axis != "any" or rng.integers(4) else pick(rng, None, 0, -1)
+    keys = [str(key) for key in rng.permutation(["w", "b", "at"])[:2]] if kind == "dict" else [0, 1]
+    parts = {key: tree(rng, leaf, f"{path}[{key!r}]", depth - 1, given) for key in keys}
+    value, axes = (built(kind, {key: parts[key][at] for key in (keys, sorted(keys))[at]}) for at in range(2))
+    return value, str(given) if given != "any" else axes
+
+
+def built(kind, parts):
+    """Return the text of a container of some texts."""
+    if kind == "dict":
+        return f"{{{', '.join(f'{key!r}: {text}' for key, text in parts.items())}}}"
+    return ("({},)" if kind == "tuple" else "[{}]").format(", ".join(parts.values()))
+
+
+TOGETHER = (
+    "{} + {}",
+    "{} * {}",
+    "n.maximum({}, {})",
+    "n.where({} > 1, {}, {})",
+    "({} * 2) * ({} + 1)",
+    "{}",
+    "n.where({}, {}, {})",
+)
+
+
+def tree_batches(rng, count):
+    """Draw batches of functions whose arguments and results are trees of arrays of several types, each as a text and its arrays."""
+    kinds = (np.float32, np.float32, np.int32, np.int8, np.uint8, np.float16, np.bool_)
+    for _ in range(count):
+        side = pick(rng, 2, 3)
+        size, whole = pick(rng, side, side, side, 1, 0), pick(rng, (), (side,), (side, side), (3, 2))
+        arrays, known = [], []  # of each leaf: how it is called, its shape, whether it is batched
+
+        def leaf(path, axis, size=size, whole=whole, arrays=arrays, known=known):
+            shape = fitting(rng, whole)
+            axis = axis if axis != "any" else pick(rng, None, *range(-len(shape) - 1, len(shape) + 1), 0)
+            at = 0 if axis is None else axis % (len(shape) + 1)
+            batched = shape if axis is None else (*shape[:at], size, *shape[at:])
+            arrays.append(np.asarray(rng.integers(0, 7, batched), pick(rng, *kinds)))
+            known.append((path, shape, axis is not None))
+            return "abcdefghj"[len(arrays) - 1], str(axis)
+
+        drawn = [tree(rng, leaf, name, 2, "any") for name in "pq"]
+        keyword = leaf("k", 0)[0]
+        found, axes = {}, {}
+        for key in map(str, rng.permutation(["z", "y", "s"])[: int(rng.integers(1, 4))]):
+            used = []
+
+            def draw(used=used, known=known):
+                used.append(pick(rng, *known))
+                return used[-1][0]
+
+            text = fill(pick(rng, *TOGETHER), draw)
+            shape = np.broadcast_shapes(*(shape for _, shape, _ in used))
+            text, shape = pick(
+                rng,
+                (text, shape),
+                (f"n.sum({text}) * 0.5", ()),
+                (f"n.reshape({text}, (1, {', '.join(map(str, (*shape, '')))}))", (1, *shape)),
+            )
+            shared = not any(is_batched for *_, is_batched in used)
+            found[key] = text
+            axes[key] = str(None if shared and rng.integers(2) else int(rng.integers(-len(shape) - 1, len(shape) + 1)))
+        kind = pick(rng, "dict", "tuple", "list")
+        out = built(kind, {key: axes[key] for key in sorted(axes)} if kind == "dict" else axes)
+        names = ", ".join("abcdefghj"[: len(arrays)])
+        given = ", ".join(value for value, _ in drawn)
+        called = f"in_axes=({', '.join(a for _, a in drawn)}), out_axes={out})({given}, k={keyword})"
+        text = f"jk.vmap(lambda p, q, *, k: {built(kind, found)}, {called}"
+        if any(is_batched for *_, is_batched in known):
+            yield text, names, arrays
+
+
+def of_trees(jk, rng, count):
+    """Return the results of random batches of trees by their texts."""
+    names = {"n": jk.numpy, "np": np, "jk": jk}
+    calls = (
+        (
+            "; ".join([*map(written, called.split(", "), arrays), batch]),
+            eval(f"lambda {called}: {batch}", names),
+            arrays,
+        )
+        for batch, called, arrays in tree_batches(rng, count)
+    )
+    return halves(jk, calls, raised)
 
 
 def results(jk, rng, count):
@@ -609,6 +719,7 @@ def results(jk, rng, count):
         "shared rows of the batch's size are batched",
         "only two axes are moved",
         "a shared vector meets the first axis",
+        "a batch of weak numbers is strong",
     ],
     tolerance=1e-3,
 )
@@ -616,6 +727,15 @@ def random_batches(jk, rng):
     return results(jk, rng, 64)
 
 
+@program(
+    "17",
+    "Random trees of arrays of all types, each batched along an axis of its own; keywords, and results with axes of their own.",
+    tolerance=1e-3,
+)
+def random_trees(jk, rng):
+    return of_trees(jk, rng, 16)
+
+
 @program("17", "Hundreds of random batches.", hidden=True, tolerance=1e-3)
 def many_random_batches(jk, rng):
-    return results(jk, rng, 80)
+    return results(jk, rng, 80), of_trees(jk, rng, 60)

@@ -450,3 +450,9 @@ edit(
     "x if axis is None else move_axis(x if b else repeated(x, size), 0, axis)",
     "x if axis is None else move_axis(x, 0, axis) if b else repeated(x, size)",
 )
+edit(
+    "a batch of weak numbers is strong",
+    "A choice for each example is between 2.0 and 3.0, and multiplied with a float16. Which dtype does it have?",
+    "        return Tracer(self, resized(x, x.shape[1:]), x) if is_batched else x",
+    "        return Tracer(self, Aval(tuple(x.shape[1:]), x.dtype), x) if is_batched else x",
+)

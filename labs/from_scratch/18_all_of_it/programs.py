@@ -331,6 +331,8 @@ def corners(jk, rng):
             n.linspace(3, 1, 5),
             n.linspace(-1.5, 2.0, 4),
             n.linspace(1, 1, 2),
+            n.linspace(0.5, 2, 3),
+            n.linspace(3, 0.5, 4),
         ],
         "axes": [
             n.var(x, axis=(0, 2)),

@@ -52,6 +52,21 @@ def order(jk, rng):
     )
 
 
+@program(
+    "20",
+    "Other operations on the same operands are other equations: each is there once.",
+    against=["operands are a set", "questions of the same operands are one"],
+)
+def same_operands(jk, rng):
+    n, two = jk.numpy, ("lt", "le", "gt", "ge", "eq", "ne", "add", "mul", "max", "min", "sub", "div")
+    one = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "abs", "sign", "floor")
+    ask = lambda x, y: [x < y, x <= y, x > y, x >= y, x == y, x != y]
+    pairs = lambda x, y: [*ask(x, y), x + y, x * y, n.maximum(x, y), n.minimum(x, y), x - y, x / y, *ask(x, y)]
+    each = lambda x: [getattr(n, name)(x) for name in one] + [n.sum(x), n.max(x), -x, n.sum(x)]
+    x, y = floats(rng, 3), floats(rng, 3)
+    return optimised(jk, pairs, x, y, left=two), optimised(jk, each, x, left=[*one, "reduce_sum", "reduce_max", "neg"])
+
+
 @program("20", "x * 1, x / 1, x - 0 are x, in any number of layers.", against=["x * 1 is computed"])
 def idle(jk, rng):
     f = lambda x: jk.numpy.sin(((1.0 * x) * 1.0 / 1.0 - 0.0).astype(np.float32)) * 1.0
@@ -232,10 +247,25 @@ def to_the_bit(jk, rng):
 
 
 # --- random programs ----------------------------------------------------------------------------------------------------
+# A variable has a type: x, y are float32[3], i int32[3], h float16[3], s float32[], w a weak number, b bool[3], k int8[].
 
 UNARY = ("sin", "cos", "neg", "abs")
 BINARY = ("add", "sub", "mul", "max")
 FUNCTIONS = {"neg": "negative", "add": "add", "sub": "subtract", "mul": "multiply", "max": "maximum", "abs": "abs"}
+QUESTIONS = {"lt": "<", "gt": ">", "ge": ">=", "le": "<=", "eq": "==", "ne": "!="}
+IDLE = {
+    **dict.fromkeys("xhsw", ("{} * 1.0", "1.0 * {}", "{} / 1.0", "{} - 0.0", "{} * n.cos(0.0)", "{} * 1")),
+    **dict.fromkeys("ik", ("{} + 0", "0 + {}", "{} * 1", "1 * {}", "{} - 0", "{} + (2 - 2)")),
+    "b": ("{}.astype(bool)",),
+}
+SAME = {
+    "x": "{}.astype(np.float32)",
+    "h": "{}.astype(np.float16)",
+    "s": "{}.astype(np.float32)",
+    "i": "{}.astype(np.int32)",
+}
+NUMBERS = ("2.5", "n.sin(2.0)", "(n.exp(0.5) * 2.0)", "-1.0", "0.0", "-0.0", "float('nan')", "float('-inf')")
+START = {"x": "x", "y": "x", "i": "i", "h": "h", "s": "s", "w": "w", "b": "b", "k": "k", "c": "x"}
 
 
 def drawn(rng, count):
@@ -243,48 +273,83 @@ def drawn(rng, count):
     has a key, of its operation and its operands' keys: lines of one key are one equation, and one that changes nothing has its
     operand's key.
     """
-    keys, lines = {"x": ("x",), "y": ("y",), "i": ("i",)}, []
+    keys, kinds, lines, pairs = {name: (name,) for name in START}, dict(START), [], []
+    of = lambda *wanted: pick(rng, *[v for v in keys if kinds[v] in wanted])
+
+    def two(*wanted):
+        """Draw two operands of one type, often two that another operation has already."""
+        known = [pair for pair in pairs if kinds[pair[0]] in wanted]
+        if not known or rng.integers(2):
+            a = of(*wanted)
+            known = [(a, of(kinds[a]))]
+        pairs.append(pick(rng, *known))
+        return pairs[-1]
+
     for at in range(count):
-        kind = pick(rng, "unary", "binary", "binary", "idle", "again", "idle", "number", "call", "integer")
-        a, b = (pick(rng, *[v for v in keys if v[0] != "i"]) for _ in range(2))
-        name, text = f"v{at}", ""
+        kind = pick(
+            rng,
+            "unary",
+            "binary",
+            "binary",
+            "idle",
+            "again",
+            "idle",
+            "number",
+            "call",
+            "integer",
+            "type",
+            "sum",
+            "question",
+        )
+        name, text, result = f"v{at}", "", "x"
         if kind == "unary":
-            op = pick(rng, *UNARY)
-            text, key = f"n.{FUNCTIONS.get(op, op)}({a})", (op, keys[a])
+            a, op = of("x", "x", "s", "w", "h"), pick(rng, *UNARY)
+            text, key, result = f"n.{FUNCTIONS.get(op, op)}({a})", (op, keys[a]), kinds[a]
             if op in ("neg", "abs") and keys[a][0] in ("neg", "abs"):
                 continue
-        elif kind in ("binary", "again"):
-            op = pick(rng, *BINARY)
-            if kind == "again" and lines:  # a line that there is already
-                name, text = f"w{at}", lines[int(rng.integers(len(lines)))]
-                name, text, key = ("i" if text[0][0] == "i" else "") + name, text[1], keys[text[0]]
-            elif keys[a] != keys[b]:
+        elif kind == "binary":
+            (a, b), op = two(*"xhsi"), pick(rng, *BINARY)
+            if keys[a] != keys[b]:
                 a, b = (b, a) if op != "sub" and str(keys[a]) > str(keys[b]) else (a, b)  # always in one order
-                text, key = f"n.{FUNCTIONS[op]}({a}, {b})", (op, keys[a], keys[b])
+                text, key, result = f"n.{FUNCTIONS[op]}({a}, {b})", (op, keys[a], keys[b]), kinds[a]
+        elif kind == "again" and lines:  # a line that there is already
+            first, text = lines[int(rng.integers(len(lines)))]
+            key, result = keys[first], kinds[first]
         elif kind == "idle":
-            text, key = (
-                pick(
-                    rng, "{} * 1.0", "1.0 * {}", "{} / 1.0", "{} - 0.0", "{}.astype(np.float32)", "{} * n.cos(0.0)"
-                ).format(a),
-                keys[a],
-            )
+            a = of(*"xxhswikb")
+            result, key = kinds[a], keys[a]
+            text = pick(rng, *IDLE[result], SAME.get(result, IDLE[result][0])).format(a)
         elif kind == "number":
-            c = pick(
-                rng, "2.5", "n.sin(2.0)", "(n.exp(0.5) * 2.0)", "-1.0", "0.0", "-0.0", "float('nan')", "float('-inf')"
-            )
+            a, c = of("x", "s"), pick(rng, *NUMBERS)
             op = pick(rng, "mul", "sub") if c != "0.0" else "mul"
-            text, key = f"{a} {'*' if op == 'mul' else '-'} {c}", (op, keys[a], c)
+            text, key, result = f"{a} {'*' if op == 'mul' else '-'} {c}", (op, keys[a], c), kinds[a]
         elif kind == "call":
+            a = of("x")
             sine = ("sin", keys[a])
-            text, key = f"{pick(rng, 'g', 'g', 'h')}({a})", ("sub", sine, ("mul", sine, "0.75"))
-        else:
-            a, name = pick(rng, *[v for v in keys if v[0] == "i"]), f"i{at}"
-            c = pick(rng, "{} + 0", "0 + {}", "{} * 1", "{} - 0", "{} * 3", "{} - 2")
-            text, key = c.format(a), ({"3": "mul", "2": "sub"}[c[-1]], keys[a], c[-1]) if c[-1] in "23" else keys[a]
+            text, key = f"{pick(rng, 'g', 'g', 'h_')}({a})", ("sub", sine, ("mul", sine, "0.75"))
+        elif kind == "integer":
+            a, c = of("i", "i", "k"), pick(rng, "{} * 3", "{} - 2")
+            op = {"3": "mul", "2": "sub"}[c[-1]]
+            text, key, result = c.format(a), (op, keys[a], c[-1]), kinds[a]
+        elif kind == "type":
+            dtype, result = pick(rng, ("float32", "x"), ("int32", "i"), ("float16", "h"))
+            a = of("x", "i", "h") if result != "i" else pick(rng, "x", "y", "c", "h")  # as an integer, nan is anything
+            if kinds[a] != result:
+                text, key = f"{a}.astype(np.{dtype})", ("convert_element_type", keys[a], dtype)
+        elif kind == "sum":
+            a, result = of("x"), "s"
+            op = pick(rng, "sum", "max")
+            text, key = f"n.{op}({a})", (f"reduce_{op}", keys[a])
+        elif kind == "question":
+            (a, b), op, result = two(*"xhi"), pick(rng, *QUESTIONS), "b"
+            if keys[a] != keys[b]:
+                a, b = (b, a) if str(keys[a]) > str(keys[b]) else (a, b)
+                text, key = f"{a} {QUESTIONS[op]} {b}", (op, keys[a], keys[b])
         if text:
             lines.append((name, text))
-            keys[name] = key
-    results = [pick(rng, *keys) for _ in range(3)]
+            keys[name], kinds[name] = key, result
+    found = [v for v in keys if keys[v] != ("w",)]  # `eval_jaxpr` may return a Python number as it came
+    results = [pick(rng, *found), *(pick(rng, *found[-9:]) for _ in range(4))]
     left = set()
 
     def need(key):
@@ -302,22 +367,23 @@ def drawn(rng, count):
 def thinned(jk, rng, count, lines):
     """Return what is left of random programs, by their texts."""
     found, g = {}, jk.jit(lambda x: jk.numpy.sin(x) - jk.numpy.sin(x) * 0.75)
-    h = jk.jit(lambda x: (jk.numpy.exp(x), jk.jit(lambda x: g(x) * 1.0)(x - 0.0))[1])
-    x, y, i = floats(rng, 3), floats(rng, 3) - 1.5, np.int32([1, -2, 3])
+    h_ = jk.jit(lambda x: (jk.numpy.exp(x), jk.jit(lambda x: g(x) * 1.0)(x - 0.0))[1])
+    x, y, i, h = floats(rng, 3), floats(rng, 3) - 1.5, np.int32([1, -2, 3]), np.float16([0.5, -2, 3])
+    given = x, y, i, h, np.float32(0.75), 1.5, x > y, np.int8(100)
+    names = {"n": jk.numpy, "np": np, "g": g, "h_": h_, "c": jk.numpy.asarray(floats(rng, 3))}
     for _ in range(count):
         every, results, left = drawn(rng, lines)
         body = "".join(f"    {name} = {text}\n" for name, text in every)
-        names = {"n": jk.numpy, "np": np, "g": g, "h": h}
-        exec(f"def f(x, y, i):\n{body}    return [{', '.join(results)}]", names)
-        found[f"{body}    return {', '.join(results)}"] = optimised(jk, names["f"], x, y, i, left=left)
+        exec(f"def f(x, y, i, h, s, w, b, k):\n{body}    return [{', '.join(results)}]", names)
+        found[f"{body}    return {', '.join(results)}"] = optimised(jk, names["f"], *given, left=left)
     return found
 
 
 @program("20", "Random programs: what is dead, there twice, unchanged or a number is gone, and nothing else.")
 def random_programs(jk, rng):
-    return thinned(jk, rng, 30, 14)
+    return thinned(jk, rng, 30, 20)
 
 
 @program("20", "Hundreds of random programs.", hidden=True)
 def many_random_programs(jk, rng):
-    return thinned(jk, rng, 150, 18)
+    return thinned(jk, rng, 150, 26)

@@ -227,3 +227,9 @@ core.optimise""",
 
 core.optimise""",
 )
+edit(
+    "questions of the same operands are one",
+    "x < y and x > y have the same operands. Are they equal?",
+    "        key = primitive, tuple(map(identity, args)), tuple(sorted(params.items()))",
+    "        key = primitive.name in ('lt', 'gt', 'le', 'ge') or primitive, tuple(map(identity, args)), tuple(sorted(params.items()))",
+)

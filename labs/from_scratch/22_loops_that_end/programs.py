@@ -112,6 +112,7 @@ def stored(jk, rng):
     "22",
     "What a product reads is alive until its last turn: its result lies elsewhere.",
     against=["a product's operand is dead in its loop"],
+    tolerance=1e-4,  # sums of products may be added up in any order
 )
 def operands(jk, rng):
     n = jk.numpy
@@ -119,7 +120,7 @@ def operands(jk, rng):
     def f(x):
         y = n.exp(x * 0.5)
         z = x @ n.floor(y * 4.0)
-        return n.sum(z), n.sum(n.sin(z @ n.cos(z)) @ y, 0)
+        return n.sum(z), n.sum(n.sin(z @ n.cos(z * 0.01) * 0.01) @ y, 0)
 
     return own(jk, f)(floats(rng, 7, 7)), own(jk, lambda x: n.sum(x @ n.floor(n.exp(x))))(floats(rng, 16, 16))
 
@@ -301,6 +302,25 @@ def one_of_several(jk, rng):
     return thinner, [[own(jk, f)(x, i) for i in (0, 1)] for f in fs]
 
 
+@program(
+    "22",
+    "What a branch or a turn returns may be one result twice, one operand twice, or a number; and what is returned may not be read.",
+    against=["a result that is returned twice is stored once"],
+)
+def returned_twice(jk, rng):
+    n, lax, x = jk.numpy, jk.lax, floats(rng, 4)
+    twice = lambda x: (y := n.sin(x), y)
+    fs = [
+        lambda x, i: lax.cond(i > 0, twice, lambda x: (x, x), x),
+        lambda x, i: lax.cond(i > 0, lambda: (x, 2.5, x, 1), lambda: (x * 2.0, 1.5, -x, i)),
+        lambda x, i: lax.fori_loop(0, i, lambda k, c: twice(c[0] + c[1]), (x, x)),
+        lambda x, i: lax.fori_loop(0, i, lambda k, c: (c[1], c[1], c[0], k), (x, -x, x * 0.5, 7)),
+        lambda x, i: lax.switch(i, [lambda x: (*twice(x), x), lambda x: (x, *twice(-x)), lambda x: (x, x, x)], x)[:2],
+    ]
+    g = own(jk, lambda x, i: [f(x, i) for f in fs])
+    return [g(x, i) for i in range(4)]
+
+
 @program("22", "A scan over rows is refused by the name of what it needs; one without rows is a loop.")
 def scans(jk, rng):
     f = own(jk, lambda xs: jk.lax.scan(lambda c, x: (c + x, None), 0.0, xs)[0])
@@ -378,3 +398,62 @@ def random_loops(jk, rng):
 @program("22", "Many random functions of matrices.", hidden=True, tolerance=1e-3)
 def many_random_loops(jk, rng):
     return [computed(jk, rng, size, 9, 3) for size in (1, 2, 3, 4, 5, 7)]
+
+
+# A branch or a turn is a function of a, b, j and p: two matrices, an integer and a truth value. It returns four of the same types, drawn
+# apart: some twice, some as they came, some in the place of others, and some numbers.
+
+PARTS = (
+    ("a", "b", "b", "a.T", "n.sin(b)", "n.sin(b)", "a * b", "b @ a * 0.1", "a - n.max(b)", "n.sum(a, 0, keepdims=True) * b * 0.1",
+     "n.where(p, a, b)", "jk.lax.cond(p, lambda: (b, a), lambda: (a, a.T))[0]", "jk.lax.fori_loop(0, j, lambda k, c: c * 0.5 + a, b)"),
+    ("a", "b", "a", "b.T", "n.sin(b)", "n.cos(a)", "b + j * 0.125", "n.zeros(SHAPE)", "a * n.max(n.sin(b))"),
+    ("j", "j + 1", "j + j", "np.int32(2)", "0 - j", "n.sum(a > b)"),
+    ("p", "~p", "j > 1", "n.max(a) > n.max(b)", "np.True_"),
+)  # fmt: skip
+
+
+def turn(rng):
+    first, *rest = [pick(rng, *part) for part in PARTS]
+    if rng.integers(2):
+        rest[0] = first
+    return f"lambda a, b, j, p: ({', '.join([first, *rest])})"
+
+
+def flow(rng, kind):
+    """Draw a choice or a loop of x, y, i and whether i > 1."""
+    text = (
+        f"jk.lax.cond(i > 1, {turn(rng)}, {turn(rng)}, x, y, i, i > 1)",
+        f"jk.lax.fori_loop(0, i, lambda k, c: ({turn(rng)})(*c), (x, y, i, i > 1))",
+        f"jk.lax.switch(i, [{turn(rng)}, {turn(rng)}, {turn(rng)}], x, y, i, i > 1)",
+        f"jk.lax.while_loop(lambda c: c[0] < i, lambda c: (c[0] + 1, ({turn(rng)})(*c[1])), (0, (x, y, i, i > 1)))[1]",
+        f"jk.lax.fori_loop(0, 2, lambda k, c: ({turn(rng)})(*c), (x, x, 1, True))",
+        f"jk.lax.scan(lambda c, _: (({turn(rng)})(*c), None), (y, x, i, i > 0), None, length=2)[0]",
+    )[kind]
+    return text + pick(rng, "", "", "[:2]", "[1:]")
+
+
+def flows(jk, rng, count):
+    """Return the results of random choices and loops by their texts, for several indices. They are one program. Several of
+    one kind have the same operands.
+    """
+    size = int(rng.integers(1, 5))
+    fs = {text: eval("lambda x, y, i: " + text.replace("SHAPE", f"({size}, {size})"), {"n": jk.numpy, "np": np, "jk": jk})
+          for text in (flow(rng, at) for at in (0, 0, 1, 1, 2, 3, 4, 5)[:count])}  # fmt: skip
+    f = own(jk, lambda x, y, i: {text: f(x, y, i) for text, f in fs.items()})
+    x, y = (rng.permutation(size * size).reshape(size, size).astype(np.float32) / size**2 for _ in range(2))
+    return {f"size = {size}; i = {i}": behind(f, x, y, i, compiled=int(i == 0)) for i in (0, 1, 2, 3)}
+
+
+@program(
+    "22",
+    "Random branches and turns that return several results: operands, numbers, one result twice, one operand in another's place.",
+    against=["a result that is returned twice is stored once", "choices of the same operands are the same"],
+    tolerance=1e-3,
+)
+def random_branches(jk, rng):
+    return flows(jk, rng, 6)
+
+
+@program("22", "Many random branches and turns.", hidden=True, tolerance=1e-3)
+def many_random_branches(jk, rng):
+    return [flows(jk, rng, 8) for _ in range(3)]

@@ -149,3 +149,15 @@ edit(
     "self.lives[self.memory[v]][1] = self.number  # it is read here, and perhaps not again",
     "self.lives[self.memory[v]][1] = max(self.lives[self.memory[v]][1], self.number - (eqn is not None and eqn.primitive is cond_p))",
 )
+edit(
+    "a result that is returned twice is stored once",
+    "A branch returns one array as two results. How many places are written?",
+    "    within.outs = list(zip(within.jaxpr.outvars, outs, strict=True))",
+    "    within.outs = list({(v if type(v) is not Array else out): (v, out) for v, out in zip(within.jaxpr.outvars, outs, strict=True)}.values())",
+)
+edit(
+    "choices of the same operands are the same",
+    "Two choices have the same index and the same operands. What else do they have?",
+    "        key = primitive, tuple(map(identity, args)), tuple(sorted(params.items()))",
+    "        key = primitive, tuple(map(identity, args)), tuple(sorted((k, v) for k, v in params.items() if k not in ('branches', 'cond_jaxpr', 'body_jaxpr')))",
+)

@@ -125,6 +125,19 @@ def as_written(jk, rng):
 
 @program(
     "23",
+    "What was right in rung 19 is right now, too: `expm1`, `log1p` and all other functions, near 0 and far from it.",
+    against=["expm1 is exp - 1"],
+)
+def other_functions(jk, rng):
+    n, near = jk.numpy, np.float32([1e-9, -1e-8, 1e-5, *rng.uniform(1e-9, 1e-4, 5)])
+    names = ("expm1", "log1p", "sin", "tan", "sqrt", "log", "cos")
+    f = own(jk, lambda x: {name: getattr(n, name)(x) / x for name in names})
+    powers = own(jk, lambda x: [n.power(n.abs(x), 0.5), x**3.0, 2.0**x, n.power(x, 2)])
+    return f(near), f(np.float32([0.5, -0.75, 20.0, 87.5, -30.0])), powers(floats(rng, 9))
+
+
+@program(
+    "23",
     "Softmax of large numbers calls no function of C's library, and has one exponential for each number.",
     against=["C's library will do"],
 )

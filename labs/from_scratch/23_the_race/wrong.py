@@ -105,3 +105,9 @@ def unchanged(primitive, args, aval):
     return unchanged_of_thrifty(primitive, args, aval)
 """,
 )
+edit(
+    "expm1 is exp - 1",
+    "Of 1e-7, what is left in exp(x) - 1?",
+    'OF_FLOATS |= {"exp"',
+    'OF_FLOATS |= {"expm1": "own_exp({0}) - 1", "exp"',
+)
