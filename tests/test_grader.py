@@ -219,6 +219,29 @@ def test_an_answer_that_returns_anything_has_no_points_for_checks_whose_result_i
 
 
 @jailed
+def test_a_right_answer_is_run_once_wherever_its_lines_are_and_a_wrong_one_at_each_place(tmp_path, monkeypatch):
+    (exercise,) = (e for lab in LABS for e in lab.exercises if e.id == "00.1")
+    ((target, right),) = zip(exercise.targets, solution(exercise), strict=True)
+    wrong_one = f"def {target.name}(x):\n    raise ValueError('no')\n"
+    keeps = f"memory = []\n\n\n{right}\n"
+    texts = {"right": right, "wrong": wrong_one, "keeps": keeps.replace(":\n", ":\n    memory.append(1)\n", 1)}
+    rows = [
+        Row(f"{name} {lines}", {"00_hello/exercises.py": "# a comment\n" * lines + text + f"# {lines}\n"})
+        for name, text in texts.items()
+        for lines in (0, 3)
+    ]
+    grade_only(monkeypatch, "00.1")
+    records = {name: found[0] for name, found in graded(tmp_path, rows, "--lab", "00").items()}
+    results = {name: len({r.grade.result for n, r in records.items() if n.startswith(name)}) for name in texts}
+    assert results == {"right": 1, "wrong": 2, "keeps": 2}
+    assert {name: r.points for name, r in records.items() if "wrong" not in name} == dict.fromkeys(
+        ("right 0", "right 3", "keeps 0", "keeps 3"), 1.0
+    )
+    places = [{c["line"][1] for c in records[f"wrong {lines}"].grade.checks if c["line"]} for lines in (0, 3)]
+    assert places == [{2}, {5}]
+
+
+@jailed
 @pytest.mark.parametrize("exercises", keeping([1, None], 1, mark=pytest.mark.rest))
 def test_the_reference_has_all_points_stubs_none_and_a_mutant_misses_what_it_believes(tmp_path, monkeypatch, exercises):
     """In the first exercise of a lab, and in all of them."""

@@ -279,7 +279,7 @@ def _put_in(item: Item, functions: dict[Target, LearnerFile], whole: bool) -> It
         "modules": _as_text(_spliced(submission)) if whole else "",
         "patch": _as_text(patch) if patch is not None else "",
         "digest": _digest(places),
-        "code": _digest("\n".join(text)),
+        "code": _digest("\n".join([*sorted(hides), *text])),
         "files": list(submission.files),
         "flags": item["flags"] + flags,
         "keeps": keeps_state(nodes) or any(flag.startswith("uses ") for flag in flags),

@@ -234,8 +234,8 @@ class Grader(Trials):
                 if item["status"] in _NOT_THERE:
                     graded.grades.append(row._replace(outcome=GradeStatus.INVALID))
                     continue
-                key = self.key(exercise, item)
-                result = known(key)
+                keys = self.keys(exercise, item)
+                key, result = next(((k, r) for k in keys if (r := known(k)) is not None), (keys[-1], None))
                 if result is None:
                     try:
                         result = self.result(workers, exercise, item, path, deadline, alone)
@@ -245,24 +245,23 @@ class Grader(Trials):
                         troubles.append(text if text.startswith(exercise.id) else f"{exercise.id}: {text}")
                         workers.renew()
                         continue
+                    if not result.sentence and all(check["status"] == PASS for check in result.checks):
+                        key = keys[0]
                     graded.results.append((self.provenance(key, exercise, item), result))
                 if result.sentence == RUN_WITH_JAX:
                     row = row._replace(flags=tuple(sorted({*row.flags, RUN_WITH_JAX})))
                 graded.grades.append(row._replace(result=key, points=self.points(exercise, result.checks)))
         return graded._replace(troubles=tuple(troubles))
 
-    def key(self, exercise: Exercise, item: Item) -> str:
-        """Return the key of a verdict: equal keys mean equal verdicts."""
-        parts = [
-            exercise.id,
-            item["digest"],
-            item["status"],
-            item["sentence"],
-            self.version(exercise),
-            self.settings.seed_id,
-        ]
-        parts += [self.versions, str(self.settings.limits), self.settings.backend]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    def keys(self, exercise: Exercise, item: Item) -> list[str]:
+        """Return the keys under which a verdict may be known; equal keys mean equal verdicts. The last one depends on the lines of the code. The
+        one before it does not; such a verdict passes in all checks. There is none for code that may keep something, or is in several files.
+        """
+        rest = [item["status"], item["sentence"], self.version(exercise), self.settings.seed_id]
+        rest += [self.versions, str(self.settings.limits), self.settings.backend]
+        codes = [] if item["keeps"] or len(item["files"]) != 1 else [f"right {item['code']}"]
+        parts = [[exercise.id, code, *rest] for code in (*codes, item["digest"])]
+        return [hashlib.sha256("\0".join(part).encode()).hexdigest()[:32] for part in parts]
 
     def result(
         self,

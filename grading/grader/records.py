@@ -42,8 +42,8 @@ class Item(TypedDict):
       files: the student's files whose functions were taken.
       path: the first of these, or the stub's.
       modules, patch, package: code as text, which only a worker reads.
-      digest: a hash of the functions with their places: a verdict depends on both.
-      code: a hash of the functions alone, which does not change if lines are moved.
+      digest: a hash of the functions with their places: a verdict depends on both, unless all checks pass.
+      code: a hash of the functions alone, which does not change if lines are moved, or comments.
       keeps: whether the code may keep something from one call to the next, or looks suspicious: then each check runs alone.
       grams: see `suspicion.grams`.
     """

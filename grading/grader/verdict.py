@@ -47,7 +47,10 @@ _BYTES |= {
     if isinstance(kind, type) and kind is not np.dtype and issubclass(kind, np.generic)
 }
 _BYTES["void"] = 0  # float0, whose elements have no bytes
-FIXED_ALONE = "This passes, but what is right here is the same for all inputs, and no check passes where it is not: it does not count."
+FIXED_ALONE = (
+    "Your result is right here, but does not count yet: it is the same for all inputs. It counts once another check of this exercise "
+    "passes, one whose right result depends on its inputs; so far none does."
+)
 _LIMITS = {
     "MemoryError": ("", "It asked for more memory than a check may have."),
     "OSError": ("File too large|No space left|Cannot allocate", "It wrote more than a check may write."),
