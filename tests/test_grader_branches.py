@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import marshal
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -97,3 +99,62 @@ def test_a_process_with_threads_serves_nobody(monkeypatch):
     monkeypatch.setattr(first_programs, "_programs", lambda: iter(()))
     with pytest.raises(RuntimeError, match="started a thread"):
         first_programs.run_first_programs()
+
+
+EARLY = """
+import json, sys
+sys.path.insert(0, "grading/grader")
+from inside.imports import ImageFinder, import_early
+texts = json.loads(sys.argv[1])
+modules = {name: (f"/{name}.py", name == "room", compile(text, name, "exec")) for name, text in texts.items()}
+import_early(modules)
+print(json.dumps(sorted(name for name in sys.modules if name.startswith("room"))))
+sys.meta_path.insert(0, ImageFinder(modules | {"room.asked": ("/room/asked.py", False, compile("value = 1", "asked", "exec"))}))
+import room.two
+print(room.two.value, room.log)
+"""
+
+
+def test_a_branch_without_jitkit_imports_what_does_not_need_the_exercise_and_runs_nothing_twice():
+    """Not what imports it, directly or by others, in a circle, or under a try; and not before a function is called."""
+    texts = {
+        "room": "log = []",
+        "room.alone": "import room; room.log.append('alone')",
+        "room.later": "import room.alone\ndef later():\n    import room.asked",
+        "room.one": "import room; room.log.append('one'); from room.asked import value",
+        "room.two": "import room; room.log.append('two'); import room.under; from room.asked import value",
+        "room.under": "import room; room.log.append('under'); import room.two",
+        "room.suppressed": "try:\n    import room.asked\nexcept ImportError:\n    pass",
+    }
+    command = [sys.executable, "-c", EARLY, json.dumps(texts)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    early, after = done.stdout.splitlines()
+    assert json.loads(early) == ["room", "room.alone", "room.later"]
+    assert after == "1 ['alone', 'two', 'under']"
+
+
+IMPORTED = """
+def tried(jk, rng):
+    import sys
+    early = sorted(name for name in sys.modules if name.partition(".")[0] == "jitkit")
+    return early, float(jk.nn.relu(-1.0))
+"""
+
+
+def test_a_worker_that_imports_jitkit_finds_the_modules_that_do_not_need_the_exercise(workers):
+    relu = exercise("00.1")
+    code = compile(IMPORTED, "checks.py", "exec")
+    state = np.random.default_rng(0).bit_generator.state
+    request = marshal.dumps({"code": code, "path": "checks.py", "name": "tried", "state": state})
+    (module,) = {target.module for target in relu.targets}
+    spliced = {module: workers.shipped.modules[module]}
+    image = {"modules": workers.shipped.rest({}, relu), "spliced": marshal.dumps(spliced)}
+    found = {}
+    for kind in (None, relu):
+        with workers.zygote(NUMPY, False, kind).start(Limits(), alone=True) as worker:
+            assert worker.load(image, 60.0) == {"is": "imported"}
+            data, trouble = worker.ask(request, 60.0)
+        assert trouble == ""
+        found[kind] = set(re.findall(rb'"(jitkit[\w.]*)"', data))
+    assert found[None] < found[relu]
+    assert module.encode() in found[None]  # it is imported in the check

@@ -254,8 +254,9 @@ class Grader(Trials):
         return graded._replace(troubles=tuple(troubles))
 
     def keys(self, exercise: Exercise, item: Item) -> list[str]:
-        """Return the keys under which a verdict may be known; equal keys mean equal verdicts. The last one depends on the lines of the code. The
-        one before it does not; such a verdict passes in all checks. There is none for code that may keep something, or is in several files.
+        """Return the keys under which a verdict may be known; equal keys mean equal verdicts. The last one depends on the lines of the
+        code. The one before it does not; such a verdict passes in all checks. There is none for code that may keep something, or is in
+        several files.
         """
         rest = [item["status"], item["sentence"], self.version(exercise), self.settings.seed_id]
         rest += [self.versions, str(self.settings.limits), self.settings.backend]

@@ -285,7 +285,7 @@ class Trials:
             image |= {"spliced": modules, "modules": self.shipped.rest({}, exercise)}
         if how.uses_xla:
             image["executables"] = {name: bytes.fromhex(data) for name, data in how.executables.items()}
-        return image, (JAX if how.uses_xla else NUMPY, patched, exercise if patched else None)
+        return image, (JAX if how.uses_xla else NUMPY, patched, None if how.reference else exercise)
 
     def can_be_patched(self, workers: Workers, exercise: Exercise, item: Item) -> bool:
         """Return whether the functions of an exercise can be put into holes of a jitkit that is imported already."""

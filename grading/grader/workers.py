@@ -74,7 +74,7 @@ class Workers:
         self.backend = backend
         self.zone = zone
         self.zygotes: dict[tuple[str, bool], Zygote] = {}
-        self.branches: dict[tuple[str, str], Branch] = {}
+        self.branches: dict[tuple[str, bool, str], Branch] = {}
         self.reader: subprocess.Popen[bytes] | None = None
 
     def zygote(self, packages: str, imported: bool, exercise: Exercise | None = None) -> Zygote:
@@ -95,9 +95,11 @@ class Workers:
             self.zygotes[key] = zygote
         if exercise is None:
             return self.zygotes[key]
-        name = packages, exercise.id
+        name = packages, imported, exercise.id
         if name not in self.branches:
-            self.branches[name] = Branch(self.zygotes[key], self.shipped.fills(exercise, self.kept()))
+            fills = self.shipped.fills(exercise, self.kept()) if imported else []
+            modules = None if imported else self.shipped.rest({}, exercise)
+            self.branches[name] = Branch(self.zygotes[key], fills, modules)
         return self.branches[name]
 
     def kept(self) -> frozenset[str]:

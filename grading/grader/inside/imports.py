@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import CodeType, FunctionType, ModuleType
@@ -78,3 +80,62 @@ class _Runner(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         exec(self.code, module.__dict__)
+
+
+class _MissingError(BaseException):
+    """Raised for a module that is not there. It is no ImportError, since a module may do something else after an ImportError."""
+
+
+class _Refusal(MetaPathFinder):
+    """Stands behind an `ImageFinder`, and refuses the modules of its packages that it does not have."""
+
+    def __init__(self, packages: Iterable[str]) -> None:
+        self.packages = frozenset(packages)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Raise `_MissingError` for a module of these packages; return None for all others."""
+        if fullname.partition(".")[0] in self.packages:
+            raise _MissingError(fullname)
+        return None
+
+
+def import_early(modules: Mapping[str, tuple[str, bool, CodeType]]) -> None:
+    """Import those of the modules that can be imported without modules that are not among them. A fork tries it first: this process does
+    not begin an import that does not end well.
+    """
+    finders = ImageFinder(dict(modules)), _Refusal(name.partition(".")[0] for name in modules)
+    sys.meta_path[:0] = finders
+    try:
+        names = sorted(modules)
+        # more than once, since in a circle of imports a module may stay although one that it needs does not
+        while (found := _imported_in_a_fork(names)) != names:
+            names = found
+        for name in names:
+            importlib.import_module(name)
+    finally:
+        for finder in finders:
+            sys.meta_path.remove(finder)
+
+
+def _imported_in_a_fork(names: Sequence[str]) -> list[str]:
+    """Return those of the names whose import succeeds in a fork, one after the other."""
+    reads, writes = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            found = []
+            for name in names:
+                with contextlib.suppress(ImportError, _MissingError):
+                    importlib.import_module(name)
+                    found.append(name)
+            with open(writes, "w", encoding="utf-8") as stream:
+                json.dump(found, stream)
+        finally:
+            os._exit(0)
+    os.close(writes)
+    with open(reads, encoding="utf-8") as stream:
+        text = stream.read()
+    os.waitpid(pid, 0)
+    return list(json.loads(text or "[]"))

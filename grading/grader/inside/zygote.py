@@ -22,7 +22,7 @@ import sysconfig
 from collections.abc import Sequence
 
 from .first_programs import compile_patterns, run_first_programs
-from .imports import Holes, ImageFinder
+from .imports import Holes, ImageFinder, import_early
 from .large_pages import in_large_pages
 from .libraries import load_libraries
 from .walls import NEW_PID, call, close_system, prepare
@@ -78,10 +78,16 @@ def main(arguments: Sequence[str]) -> int:
     return _serve(control, base, holes, user, own, jailed)
 
 
-def _branch(control: socket.socket, holes: Holes) -> None:
-    """Fill the holes whose code is received, and run programs once, because a process's first programs are slow."""
-    holes.fill([(name, marshal.loads(code)) for name, code in marshal.loads(read(control))])
-    run_first_programs()
+def _branch(control: socket.socket, base: Modules, holes: Holes) -> None:
+    """Fill the holes whose code is received, and run programs once, because a process's first programs are slow. If modules are received,
+    jitkit is not imported yet: import what does not need the functions of the exercise.
+    """
+    fills, modules = marshal.loads(read(control))
+    holes.fill([(name, marshal.loads(code)) for name, code in fills])
+    if modules is None:
+        run_first_programs()
+    else:
+        import_early({**base, **modules})
     gc.collect()
     gc.freeze()
     control.sendall(b"ready\n")
@@ -114,7 +120,7 @@ def _serve(control: socket.socket, base: Modules, holes: Holes, user: int, own: 
                 control.close()
                 control = socket.socket(fileno=fds[0])
                 try:
-                    _branch(control, holes)
+                    _branch(control, base, holes)
                     _serve(control, base, holes, user, own, jailed)
                 except BaseException as error:
                     with contextlib.suppress(OSError):
