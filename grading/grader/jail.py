@@ -48,7 +48,6 @@ IMPORT_SECONDS = 20.0  # importing jitkit with a student's functions may take th
 _ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "HOME": "/tmp", "LANG": "C.UTF-8",
     "XLA_FLAGS": CHEAP_COMPILES, "NPROC": "2",
-    "MALLOC_ARENA_MAX": "1", "GLIBC_TUNABLES": "glibc.pthread.stack_cache_size=0",  # ended threads leave nothing that forks copy
 }  # fmt: skip
 
 # The image: what a worker is sent before a check. A hole is an exercise's function that jitkit was imported without (`holes`).
