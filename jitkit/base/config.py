@@ -212,7 +212,7 @@ def parse_flags_with_absl() -> None:
 
 
 def config_with_absl() -> None:
-    """Define an absl flag for each option, if the program has imported absl's flags: when `app.run` has parsed the command
+    """Define an absl flag for each option, if the program has imported absl's flags: when absl's app has parsed the command
     line, the flags that stand there set their options.
     """
     flags = sys.modules.get("absl.flags")

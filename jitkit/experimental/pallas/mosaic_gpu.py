@@ -1,4 +1,4 @@
-"""The name `jax.experimental.pallas.mosaic_gpu`. It is empty
+"""The name `mosaic_gpu` in `jax.experimental.pallas`. The module is empty
 
 JAX: jax/_src/pallas/pallas_call.py:pallas_call
 """
