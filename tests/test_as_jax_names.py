@@ -350,6 +350,22 @@ def test_the_folder_of_executables_is_set_as_in_jax(tmp_path):
     assert said[1] == "None True\nTrue\n", said[2]
 
 
+def test_vars_of_a_module_has_all_its_names(tmp_path):
+    """scico wraps what `jax.numpy.__dict__` holds."""
+    program = """
+        import jax.lax, jax.numpy, jax.scipy.special
+
+        for module, names in {
+            jax: "grad jit", jax.numpy: "fix sin", jax.numpy.linalg: "norm", jax.lax: "scan", jax.scipy.special: "gammaln"
+        }.items():
+            print([name in vars(module) for name in names.split()], type(module.__dict__) is dict)
+        print(callable(vars(jax.numpy)["sin"]), jax.numpy.__dict__["sin"] is jax.numpy.sin)
+        """
+    file = write(tmp_path, "wraps.py", program)
+    ours, theirs = as_jax(file, cwd=tmp_path), python(file, cwd=tmp_path)
+    assert ours[1] == theirs[1] != "", ours[2]
+
+
 def test_pallas_can_be_imported_and_its_names_say_that_they_are_not_here(tmp_path):
     program = """
         import jax.experimental.pallas as pl

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 
 import jitkit
 
-from ..base import config, jax_version
+from ..base import config, jax_version, late_rooms
 from ..base.options import from_variables_of_jax
 from . import private_names, refusals, set_aside
 
@@ -55,6 +55,7 @@ def install() -> None:
     vars(jitkit)["version"] = private_names.module("jax.version")
     vars(jitkit)["_src"] = private_names.module("jax._src")  # some programs use `jax._src.core` after `import jax`
     sys.modules["jax"] = jitkit
+    late_rooms.show_all_names()
     for ours, theirs in {"jitkit": "jax", "jitkit.lax.callback": "jax._src.callback"}.items():
         logging.getLogger(ours).addFilter(_what_passes(logging.getLogger(theirs)))
 
