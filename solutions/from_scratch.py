@@ -81,8 +81,8 @@ class Array(Value):
         return f"Array({np.asarray(self)}, dtype={self.dtype.name})"
 
 
-for name in ("__bool__", "__float__", "__int__", "__index__"):
-    setattr(Array, name, lambda self, name=name: getattr(np.asarray(self), name)())
+for name in ("__bool__", "__float__", "__int__", "__index__"):  # only `bool` takes an array with axes, if it has one number
+    setattr(Array, name, lambda x, name=name: getattr(np.broadcast_to(x, x.shape if name == "__bool__" else ()), name)())
 
 
 def as_value(x):
@@ -359,7 +359,10 @@ def trace_tree(f, tree, avals):
     """Trace `f(*args)`, for a tree of arguments whose leaves have these types. Return the program, and the TreeDef of
     its result."""
     flat, trace = Flat(f, tree), JaxprTrace(avals)
-    return trace.jaxpr(asked(trace, flat, *trace.tracers)), flat.out_tree
+    try:
+        return trace.jaxpr(asked(trace, flat, *trace.tracers)), flat.out_tree
+    finally:
+        trace.is_over = True  # also if `f` raised an error
 
 
 def make_jaxpr(f):

@@ -128,7 +128,7 @@ class Text:
 def text(jk: Any, f: Callable[..., Any], *args: Any) -> Text:
     """Return the StableHLO of a function, with a parameter for each argument: `lower(f, *args)` in a learner's package."""
     lowered = jk.lower(f, *args) if "xla" in sys.modules else jk.jit(f, keep_unused=True).lower(*args).as_text()
-    return Text(lowered, [np.asarray(x) for x in args])
+    return Text(lowered, [np.asarray(jk.numpy.asarray(x)) for x in args])
 
 
 def counted(
@@ -239,7 +239,7 @@ class JaxprReader:
 
 
 def _type(aval: Any) -> str:
-    weak = "*" if getattr(aval, "weak_type", False) else ""
+    weak = "*" if getattr(aval, "weak_type", False) and np.dtype(aval.dtype).kind != "b" else ""
     return f"{np.dtype(aval.dtype).name}{weak}[{','.join(map(str, aval.shape))}]"
 
 

@@ -6,6 +6,8 @@ difference names it.
 
     pick(rng, a, b)            draws one of some values;   fill(template, draw)  puts what `draw()` returns in place of each `{}`
     vector_functions(...)      draws nested functions of two vectors;   carry(rng, parts)  draws the carry of a loop
+    function(jk, rng, ...)     draws a function of six arrays, by a grammar;   world(rng, ...)  draws arrays of several types for it
+    in_one(jk, f, *trees)      computes at once; jitkit by one program, which is faster
     halves(jk, calls)          computes every other call at once, and the rest by one program
     settled(x), told(jk, x)    results without the kind of a number that is not finite; with the weakness of each number
 """
@@ -14,6 +16,8 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -136,6 +140,122 @@ def caught(jk: Any, x: Any) -> Any:
         return x
 
 
+# --- expressions over arrays of every type ------------------------------------------------------------------------------
+
+GRAMMAR = {  # what an expression may be: F float, I integer, B truth value; f, i: something that need not be an Array; N: rounded
+    "F": (
+        "{F} + {F}", "{F} - {F}", "{F} * {F}", "-{F}", "n.abs({F})", "n.maximum({F}, {F})", "n.minimum({F}, {F})", "n.sign({F})",
+        "n.floor({F})", "n.multiply({F}, {f})", "{f} - {F}", "n.minimum({f}, {F})", "{F} + {f}", "n.subtract({f}, {F})", "n.negative({F})",
+    ),
+    "I": (
+        "{I} + {I}", "{I} - {I}", "{I} * {I}", "-{I}", "n.abs({I})", "n.maximum({I}, {I})", "n.minimum({i}, {I})", "n.sign({I})",
+        "{i} - {I}", "{I} * {i}", "n.add({I}, {i})",
+    ),
+    "B": (
+        "{F} < {F}", "{F} >= {f}", "{f} > {F}", "n.less_equal({f}, {F})", "{I} == {I}", "{I} != {i}", "n.greater({I}, {I})", "{i} <= {I}",
+        "n.not_equal({F}, {F})", "{F} == {f}", "n.greater_equal({F}, {F})", "n.less({i}, {I})", "n.equal({f}, {F})",
+    ),
+    "N": (
+        *(f"n.{name}({{F}})" for name in ("sin", "cos", "tanh", "exp", "log", "sqrt", "log1p", "expm1")), "n.tan({F})", "{F} / {F}",
+        "{f} / {F}", "n.divide({F}, {f})", "{N} * {F}", "{F} - {N}",
+    ),
+}  # fmt: skip
+MIXED = {  # more, for operands of several types
+    "F": ("{F} + {I}", "{I} - {F}", "{B} - {F}", "n.maximum({I}, {F})", "{I} * {f}", "{f} + {I}", "n.add({F}, {i})", "{i} * {F}"),
+    "I": ("{I} + {B}", "{B} * {I}", "n.maximum({B}, {I})", "{i} + {B}"),
+    "B": ("{F} < {I}", "{I} == {F}", "{B} != {B}", "{B} & {B}", "~{B}", "{B} | {B}", "n.logical_and({B}, {B})", "n.maximum({B}, {B})",
+          "{B} < {B}", "n.logical_not({B})", "n.equal({B}, {I})", "n.less({I}, {f})"),
+    "N": ("n.cos({I})", "{I} / {I}", "{I} / {F}", "n.exp({B})", "n.sqrt({I})", "{B} / {F}", "{F} / {i}", "{N} + {B}", "{I} * {N}"),
+}  # fmt: skip
+ASKED = {  # more: what has no equation of its own
+    "B": ("n.logical_and({F}, {I})", "n.logical_or({I}, {f})", "n.logical_not({F})", "n.logical_or({F}, {B})", "n.logical_not({I})",
+          "n.add({B}, {B})"),
+    "I": ("{I} & {I}", "~{I}", "n.bitwise_or({I}, {i})", "n.invert({I})", "n.bitwise_and({i}, {I})", "n.power({I}, 3)", "{I} ** 2"),
+    "N": ("{F} ** 2", "n.power({F}, 3.0)", "2.0 ** {F}", "n.power({F}, -1.0)", "{F} ** 0.5", "n.power({I}, 2.0)", "{f} ** {F}"),
+}  # fmt: skip
+
+
+def joined(*grammars: dict[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """Return a grammar with the templates of several ones."""
+    return {kind: [t for grammar in grammars for t in grammar.get(kind, ())] for kind in GRAMMAR}
+
+
+def grown(rng: Any, grammar: dict[str, Sequence[str]], leaves: dict[str, Sequence[str]], kind: str, depth: int) -> str:
+    """Draw an expression of a kind, at most `depth` templates one in the other. Functions with rounded results, and the questions, get
+    exact operands, so that no answer depends on a rounding.
+    """
+    if kind in "fi" or (depth == 0 and kind != "N"):
+        return str(pick(rng, *leaves[kind]))
+
+    def operand(found: re.Match[str]) -> str:
+        return grown(rng, grammar, leaves, found[1], min(depth, 2 - (kind == "N")) - 1 if depth else 0)
+
+    return f"({re.sub(r'{(.)}', operand, str(pick(rng, *(grammar[kind] if depth else grammar[kind][:9]))))})"
+
+
+def laid_out(rng: Any, x: np.ndarray) -> np.ndarray:
+    """Return an equal array that lies in memory otherwise: by columns, backwards, with gaps, or read-only."""
+    ways = (
+        lambda x: np.array(x, order="F"),
+        lambda x: np.flip(np.flip(x).copy()),
+        lambda x: np.stack([x, x], -1)[..., 0],
+        np.array,
+    )
+    found: np.ndarray = np.asarray(pick(rng, *ways)(x))
+    found.flags.writeable = bool(rng.integers(3)) and found.flags.writeable
+    return found
+
+
+def array(rng: Any, kind: str, shape: tuple[int, ...], odd: bool = True) -> np.ndarray:
+    """Draw an array: halves from -3 to 3, or small integers; with `odd`, floats may also be -0.0, infinite or nan."""
+    if not kind.startswith("float"):
+        return laid_out(rng, rng.integers(0 if kind[0] in "ub" else -3, 2 if kind == "bool" else 4, shape).astype(kind))
+    numbers, some = rng.integers(-6, 7, shape) / 2, pick(rng, -0.0, np.nan, np.inf, -np.inf)
+    return laid_out(rng, np.where(odd and rng.integers(9, size=shape) == 0, some, numbers).astype(kind))
+
+
+def world(
+    rng: Any, floats: Sequence[str], integers: Sequence[str], odd: bool = True, ranked: bool = False
+) -> dict[str, np.ndarray]:
+    """Draw arrays of these dtypes whose shapes go together, by name: x, y, c and d floats; i, j and k integers; p and q truth values.
+    With `ranked`, all have one number of axes, or none, but c, d and k have some: then JAX writes no equation for broadcasting.
+    """
+    whole = pick(rng, (2, 3), (3,), (), (3, 1), (2, 1, 3), (1, 1), (0, 2), (4,))
+    kinds = [
+        *((name, floats) for name in "xycd"),
+        *((name, integers) for name in "ijk"),
+        ("p", ("bool",)),
+        ("q", ("bool",)),
+    ]
+    found = {}
+    for name, some in kinds:
+        shape = fitting(rng, whole)
+        if ranked:
+            shape = (
+                () if rng.integers(5) == 0 and name not in "cdk" else tuple(pick(rng, n, n, 1) for n in whole or (1,))
+            )
+        found[name] = array(rng, pick(rng, *some), shape, odd)
+    return found
+
+
+LEAVES = {  # by kind; operators always have an operand from the capital ones, which are Arrays or traced
+    "F": "xy", "I": "ij", "B": "pq", "f": ("2.0", "0.5", "-1.5", "0.0", "np.float32(2)", "c", "d", "c"), "i": "1230kk",
+}  # fmt: skip
+ARGUMENTS = "xyijpq"
+
+
+def function(
+    jk: Any, rng: Any, grammar: dict[str, Sequence[str]], arrays: dict[str, Any], count: int, depth: int = 2
+) -> tuple[str, Callable[..., Any]]:
+    """Draw a function of x, y, i, j, p and q that computes `count` values, and returns some of them or all; it closes over c, d and k.
+    Return its text, and the function.
+    """
+    parts = [grown(rng, grammar, LEAVES, pick(rng, *"FIBN"), depth) for _ in range(count)]
+    parts = [part if rng.integers(6) else pick(rng, "x", "i", "p", "c", "2.5", "3", "0.0", parts[0]) for part in parts]
+    text = f"lambda x, y, i, j, p, q: ({', '.join(parts)},)[:{pick(rng, 1, count, count)}]"
+    return text, eval(text, {"n": jk.numpy, "np": np, **{name: arrays[name] for name in "cdk"}})
+
+
 # --- carries ------------------------------------------------------------------------------------------------------------
 
 
@@ -156,6 +276,11 @@ def carry(rng: Any, parts: Iterator[tuple[str, str]], at: int = 0) -> tuple[list
 
 
 # --- results ------------------------------------------------------------------------------------------------------------
+
+
+def in_one(jk: Any, f: Callable[..., Any], *trees: Any) -> Any:
+    """Return f's result, which a learner's package computes operation by operation, and jitkit by one program, which takes less time."""
+    return f(*trees) if "xla" in sys.modules else jk.jit(f)(*trees)
 
 
 def halves(

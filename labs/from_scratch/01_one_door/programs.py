@@ -18,6 +18,7 @@ import operator
 
 import numpy as np
 from climbing import Raised, program, raised
+from drawing import ASKED, GRAMMAR, LEAVES, MIXED, grown, in_one, joined, world
 
 
 def floats(rng, *shape):
@@ -379,3 +380,55 @@ def every_kind(jk, rng):
     for name in (*BINARY[:4], *BINARY[5:], *QUESTIONS, *LOGICAL[:2]):
         found[name] = [getattr(jnp, name)(x, y) for x, y in pairs]
     return found, [bool(jnp.asarray(np.full((1, 1), n > 2))) for n in some]
+
+
+# --- random expressions -------------------------------------------------------------------------------------------------
+
+EVERY = joined(GRAMMAR, MIXED, ASKED)
+SMALL = ("int32", "int8", "uint8", "int16", "uint32")
+
+
+def computed(jk, rng, count):
+    """Compute random expressions of arrays: of every dtype where they have one operation, of three dtypes where they have several."""
+    found = {}
+    for turn in range(count):
+        depth = 1 + turn % 2
+        numbers = world(rng, ("float32", "float32", "float16")[: 4 - depth], SMALL if depth == 1 else ("int32",))
+        own = {name: jk.numpy.asarray(x) for name, x in numbers.items()}
+        types = ", ".join(f"{name} {x.dtype}{list(x.shape)}" for name, x in numbers.items())
+        texts = [grown(rng, EVERY, LEAVES, kind, depth) for kind in "FIBNFIBN"]
+        names = {"n": jk.numpy, "np": np, "d": numbers["d"], "k": numbers["k"]}
+        f = eval(f"lambda x, y, c, i, j, p, q: ({', '.join(texts)})", names)
+        results = in_one(jk, f, *[own[name] for name in "xycijpq"])
+        found |= {f"{text}, with {types}": result for text, result in zip(texts, results, strict=True)}
+        found[f"the arrays themselves, {turn}"] = own
+    return found
+
+
+@program(
+    "01",
+    "Random expressions: every name and operator, of arrays of every dtype and shape and numpy's, with nan, -0.0 and infinities.",
+    against=["a number of numpy's is Python's"],
+)
+def random_expressions(jk, rng):
+    return computed(jk, rng, 6)
+
+
+@program("01", "Many random expressions.", hidden=True)
+def many_random_expressions(jk, rng):
+    return computed(jk, rng, 16)
+
+
+@program(
+    "01",
+    "`float` and `int` take no array with axes, `bool` one with one number, whatever its axes.",
+    against=["an array with one number is a number"],
+)
+def with_axes(jk, rng):
+    n = int(rng.integers(1, 9))
+    arrays = [jk.numpy.asarray(np.full(shape, n, kind)) for shape in ((1,), (1, 1)) for kind in ("float32", "int32")]
+    return (
+        [[fails(f, x) for f in (float, int)] for x in arrays],
+        [bool(x) for x in arrays],
+        [bool(x > n) for x in arrays],
+    )

@@ -368,3 +368,15 @@ edit(
     "    highest = [a for a in avals if KINDS[a.dtype.kind] == top]\n",
     '    highest = [a for a in avals if KINDS[a.dtype.kind] == top or a.dtype.kind == "u"]\n',
 )
+edit(
+    "a number of numpy's is Python's",
+    "np.float32(2) times two half floats: which dtype has the product?",
+    "weak_type=type(x) in (int, float))",
+    "weak_type=np.ndim(x) == 0 and np.asarray(x).dtype != BOOL)",
+)
+edit(
+    "an array with one number is a number",
+    "What is float(x) for an x of shape (1, 1)?",
+    'getattr(np.broadcast_to(x, x.shape if name == "__bool__" else ()), name)()',
+    "getattr(np.asarray(x).item() if x.size == 1 else np.asarray(x), name)()",
+)

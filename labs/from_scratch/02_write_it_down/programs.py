@@ -4,6 +4,7 @@ import contextlib
 
 import numpy as np
 from climbing import jaxpr, program
+from drawing import ARGUMENTS, GRAMMAR, function, pick, world
 
 
 def words(text):
@@ -379,3 +380,37 @@ def outer_variables(jk, rng):
     [p] = inner
     kind = lambda v: "argument" if v in p.invars else "constant" if v in p.constvars else "result"
     return outer, [(eqn.primitive.name, [kind(v) for v in eqn.invars]) for eqn in p.eqns], len(p.constvars)
+
+
+# --- random functions ---------------------------------------------------------------------------------------------------
+
+
+def random_programs(jk, rng, count):
+    """Trace random functions, each for arrays of two kinds of shapes, and for the first again. Return the programs, also as printed."""
+    found = {}
+    for _ in range(count):
+        numbers = world(rng, ("float32",), ("int32",), ranked=True)
+        own = {name: jk.numpy.asarray(x) for name, x in numbers.items()}
+        source, f = function(jk, rng, GRAMMAR, own, pick(rng, 1, 2, 4))
+        x, y, *rest = [pick(rng, numbers, own)[name] for name in ARGUMENTS]
+        flat = [jk.numpy.asarray(np.zeros((), numbers[name].dtype)) for name in ARGUMENTS]
+        calls = [(x, y, *rest), (y, y, *rest), (own["c"], own["d"], *rest), flat, (x, y, *rest)]
+        closed = [jk.make_jaxpr(f)(*args) for args in calls]
+        types = ", ".join(
+            f"{name} {numbers[name].dtype}{list(numbers[name].shape)}" for name in (*ARGUMENTS, "c", "d", "k")
+        )
+        found[f"{source}, with {types}"] = [(jaxpr(c), words(c)) for c in closed]
+    return found
+
+
+@program(
+    "02",
+    "Random functions of six arguments: arrays that are closed over, passed twice, both; results that are arguments or numbers.",
+)
+def random_functions(jk, rng):
+    return random_programs(jk, rng, 5)
+
+
+@program("02", "Many random functions.", hidden=True)
+def many_random_functions(jk, rng):
+    return random_programs(jk, rng, 30)

@@ -2,6 +2,7 @@
 
 import numpy as np
 from climbing import jaxpr, program
+from drawing import ARGUMENTS, GRAMMAR, array, function, pick, world
 
 
 def floats(rng, *shape):
@@ -154,3 +155,49 @@ def conversions(jk, rng):
     ]
     results = [run(jk, jk.make_jaxpr(f)(x), x) for f in fs for x in (b, n, h)]
     return results, [(y * h).dtype.name for [y] in results]
+
+
+# --- random programs ----------------------------------------------------------------------------------------------------
+
+
+def arrays(jk, xs):
+    return [jk.numpy.asarray(x) for x in xs]
+
+
+def run_again(jk, rng, count):
+    """Run random programs with other numbers and constants, while others are traced and run, and trace these runs."""
+    found, closed, rest = {}, [], []
+    for _ in range(count):
+        numbers = world(rng, ("float32",), ("int32",), ranked=True)
+        own = {name: jk.numpy.asarray(x) for name, x in numbers.items()}
+        source, f = function(jk, rng, GRAMMAR, own, pick(rng, 2, 4))
+        args = [numbers[name] for name in ARGUMENTS]
+        closed.append(jk.make_jaxpr(f)(*args))
+        rest.append((source, args))
+    for p, (source, args) in zip(closed, rest, strict=True):
+        other = lambda x: jk.numpy.asarray(array(rng, np.dtype(x.dtype).name, x.shape))
+        consts, more = [other(x) for x in p.consts], [[other(x) for x in args] for _ in range(2)]
+        again = lambda *xs, p=p: tuple(jk.core.eval_jaxpr(p.jaxpr, p.consts, *xs))
+        handed = lambda cs, *xs, p=p: tuple(jk.core.eval_jaxpr(p.jaxpr, cs, *xs))
+        split = lambda *xs, p=p: tuple(jk.core.eval_jaxpr(p.jaxpr, xs[: len(p.consts)], *xs[len(p.consts) :]))
+        found[source] = {
+            "results": [arrays(jk, again(*xs)) for xs in (args, *more, args)],
+            "with other constants": arrays(jk, handed(consts, *args)),
+            "traced": jaxpr(jk.make_jaxpr(again)(*args)),
+            "its constants are arguments": jaxpr(jk.make_jaxpr(split)(*consts, *args)),
+        }
+    return found
+
+
+@program(
+    "03",
+    "Random programs are run: with other numbers, with other constants, also with traced ones, and traced again.",
+    against=["constants are numbers", "a literal is strong when it comes back"],
+)
+def random_programs(jk, rng):
+    return run_again(jk, rng, 5)
+
+
+@program("03", "Many random programs are run.", hidden=True)
+def many_random_programs(jk, rng):
+    return run_again(jk, rng, 20)

@@ -113,3 +113,15 @@ edit(
         env.update(zip(outvars, process(primitive, operands, params)))
 """,
 )
+edit(
+    "constants are numbers",
+    "A constant that is handed over may be traced. Can it be made a numpy array?",
+    "map(as_value, [*consts, *args])",
+    "[*map(as_value, map(np.asarray, consts)), *map(as_value, args)]",
+)
+edit(
+    "a literal is strong when it comes back",
+    "The program returns the literal 2.5. Is it weak there, and is it when you return it?",
+    "return [v if type(v) is Array else env[v] for v in jaxpr.outvars]",
+    "return [asarray(np.asarray(v)) if type(v) is Array else env[v] for v in jaxpr.outvars]",
+)

@@ -1,7 +1,10 @@
 """Rung 04: types, and errors at trace time."""
 
+import re
+
 import numpy as np
 from climbing import jaxpr, program, raised
+from drawing import ARGUMENTS, GRAMMAR, MIXED, function, in_one, joined, pick, world
 
 
 def floats(rng, *shape):
@@ -276,3 +279,117 @@ def dead_at_once(jk, rng):
     jk.make_jaxpr(lambda x: (kept.append(x), kept.append(jk.numpy.sin(x)), x)[2])(floats(rng, 2))
     uses = [jk.numpy.sin, lambda y: y + 1.0, lambda y: x * y, lambda y: 2 / y, lambda y: jk.numpy.less(x, y)]
     return [raised(use, y) for y in kept for use in uses]
+
+
+# --- random functions ---------------------------------------------------------------------------------------------------
+
+EVERY = joined(GRAMMAR, MIXED)
+TRUTHS = [text for text in EVERY["B"] if not re.search(r"{[^B]}", text)]
+
+
+def typed(jk, rng, count):
+    """Trace random functions of arrays and Python numbers of all types, and compute them at once. A result comes with the dtype of its
+    product with a half float, which shows whether it is weak.
+    """
+    found, h = {}, np.float16(1)
+    for _ in range(count):
+        numbers = world(rng, ("float32", "float16"), ("int32",), odd=False, ranked=True)
+        weak = {name: python for name, python in (("x", 1.5), ("y", 2.0), ("i", 2), ("j", 3)) if rng.integers(4) == 0}
+        numbers |= weak
+        own = {name: jk.numpy.asarray(x) for name, x in numbers.items()}
+        source, f = function(
+            jk, rng, EVERY | {"B": TRUTHS} if weak else EVERY, own, 4
+        )  # a weak truth value means nothing
+        args = [numbers[name] for name in ARGUMENTS]
+        results = map(jk.numpy.asarray, in_one(jk, f, *[own[name] for name in ARGUMENTS]))
+        types = ", ".join(
+            f"{x}" if np.ndim(x) == 0 else f"{x.dtype}{list(x.shape)}" for x in [*args, *(numbers[k] for k in "cdk")]
+        )
+        found[f"{source}, with {types}"] = jaxpr(jk.make_jaxpr(f)(*args)), [(x, (x * h).dtype.name) for x in results]
+    return found
+
+
+@program(
+    "04", "Random functions of arrays of every type and of Python's numbers: each type, each conversion, each literal."
+)
+def random_functions(jk, rng):
+    return typed(jk, rng, 6)
+
+
+@program("04", "Many random functions of arrays of every type.", hidden=True)
+def many_random_functions(jk, rng):
+    return typed(jk, rng, 25)
+
+
+@program(
+    "04",
+    "Whatever asks for a number is refused, whichever type the tracer has: `not`, `and`, `while`, `max`, a list's index.",
+    against=["only what was compared has no truth"],
+)
+def whatever_asks(jk, rng):
+    def wait(x):
+        while x:
+            return x
+        return -x
+
+    asks = [
+        bool,
+        lambda x: not x,
+        lambda x: x and x,
+        lambda x: x or 2.0,
+        wait,
+        lambda x: max(x, x),
+        lambda x: x in (1.0, x + 1),
+    ]
+    numbers = [float, int, np.asarray, np.array, lambda x: float(x * 2)]
+    places = [range, lambda x: [1.0, 2.0][x], lambda x: "ab"[x:], lambda x: [x] * x, lambda x: bin(x)]
+    whole, truths = (2, np.int32(3), np.int8(2)), (True, np.bool_(False))
+    every = (float(rng.uniform()), np.float32(2), np.float16(1), *whole)
+    found = [raised(jk.make_jaxpr(lambda x, use=use: (x, use(x))[0]), x) for use in asks for x in (*every, *truths)]
+    found += [raised(jk.make_jaxpr(lambda x, use=use: (x, use(x))[0]), x) for use in numbers for x in every]
+    return found, [raised(jk.make_jaxpr(lambda x, use=use: (x, use(x))[0]), x) for use in places for x in whole]
+
+
+@program("04", "Random shapes that do not go together, for each function of two operands.")
+def random_wrong_shapes(jk, rng):
+    said = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "maximum": "max", "minimum": "min", "less": "lt",
+            "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne"}  # fmt: skip
+    found = {}
+    for name, primitive in said.items():
+        whole = [int(n) for n in rng.permutation([2, 3, 4, 5])[: int(rng.integers(1, 4))]]
+        at, size = int(rng.integers(len(whole))), pick(rng, 0, 6, 7)
+        other = [*whole[:at], size, *whole[at + 1 :]][:]
+        one, two = (whole, other)[:: pick(rng, 1, -1)]
+        said_of = [str(tuple(one)), str(tuple(two)), f"{primitive} got incompatible shapes"]
+        f, x, y = getattr(jk.numpy, name), floats(rng, *one), floats(rng, *two)
+        found[f"{name} of {one} and {two}"] = raised(jk.make_jaxpr(f), x, y, parts=said_of)
+    return found
+
+
+@program(
+    "04",
+    "A trace has ended, too, when its function has raised an error, or when it was one within another.",
+    against=["a trace that failed has not ended"],
+)
+def dead_after_an_error(jk, rng):
+    kept, x, n = [], floats(rng, 2), int(rng.integers(2, 9))
+
+    def fails(x):
+        kept.append(x)
+        kept.append(jk.numpy.sin(x) * float(n))
+        raise KeyError(n)
+
+    def outer(y):
+        jk.make_jaxpr(lambda x: (kept.append(x), kept.append(x * 2.0 + y), x)[2])(x)
+        return y + 1.0
+
+    found = [raised(jk.make_jaxpr(fails), x), jaxpr(jk.make_jaxpr(outer)(x))]
+    uses = [lambda y: y * 2.0, jk.numpy.sin, lambda y: 2.0 - y]
+    return found, [
+        [
+            raised(jk.make_jaxpr(f), x)
+            for f in (lambda y, k=k: y * k, lambda y, k=k: k, lambda y, k=k: (y, jk.numpy.less(k, y)))
+        ]
+        + [raised(use, k) for use in uses]
+        for k in kept
+    ]

@@ -166,3 +166,19 @@ edit(
     "Eager.process = lambda self",
     "_ = lambda self",
 )
+edit(
+    "only what was compared has no truth",
+    "`x or 2.0` with a traced float x: what does Python ask x?",
+    """    def ask(self, *args, **kwargs):
+""",
+    """    def ask(self, *args, **kwargs):
+        if method == "__bool__" and self.dtype != BOOL:
+            return True
+""",
+)
+edit(
+    "a trace that failed has not ended",
+    "The traced function kept a tracer and raised an error. Who knows this tracer now?",
+    "        trace.is_over = True  # also if `f` raised an error",
+    "        pass",
+)

@@ -1,7 +1,11 @@
 """Rung 05: trees of arrays."""
 
+import functools
+import itertools
+
 import numpy as np
 from climbing import jaxpr, program, raised
+from drawing import pick
 
 
 def floats(rng, *shape):
@@ -288,3 +292,147 @@ def own_in_programs(jk, rng):
         t.tree_unflatten(before, [3, 4]),
         before == t.tree_structure(mine),
     )
+
+
+# --- random trees -------------------------------------------------------------------------------------------------------
+
+
+class Own:
+    """A container of a user: its children, and data."""
+
+    def __init__(self, xs, data=None):
+        self.xs, self.data = list(xs), data
+
+
+class OneByOne(Own):
+    """Another one, whose children come one by one."""
+
+
+class NotRegistered(Own):
+    """No container, though it derives from one."""
+
+
+class Kind:
+    """Data that print alike. They are equal if their numbers are."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __eq__(self, other):
+        return type(other) is Kind and self.n == other.n
+
+    def __hash__(self):
+        return 3
+
+    def __repr__(self):
+        return "Kind"
+
+
+NOTHING = NotRegistered([1])
+KEYS = (["a", "b", "ab", ""], [1, 2, 10, -1], [(1, 2), (1,), (), (2,)], [1.5, -2.0, 3.0, 0.5])
+
+
+@functools.cache
+def register(jk):
+    node = jk.tree_util.register_pytree_node
+    node(Own, lambda o: (tuple(o.xs), o.data), lambda data, xs: Own(xs, data))
+    node(OneByOne, lambda o: ((x for x in o.xs), o.data), lambda data, xs: OneByOne(xs, data))
+
+
+def drawn(rng, depth, leaf):
+    """Draw a tree."""
+    if depth == 0 or rng.integers(5) == 0:
+        return None if rng.integers(5) == 0 else leaf()
+    parts = [drawn(rng, depth - 1, leaf) for _ in range(int(rng.integers(0, 4)))]
+    kind = pick(rng, list, tuple, dict, list, tuple, dict, Own, OneByOne)
+    if kind is dict:
+        keys = pick(rng, *KEYS)
+        return {keys[int(i)]: x for i, x in zip(rng.permutation(4), parts, strict=False)}
+    return (
+        kind(parts) if kind in (list, tuple) else kind(parts, pick(rng, None, "a", Kind(1), Kind(2), (1, "b"), -1, -2))
+    )
+
+
+def changed(rng, tree):
+    """Return a tree that is nearly the same: another container, other keys, or other data, somewhere."""
+    if type(tree) is dict:
+        some = list(tree)[int(rng.integers(4)) :][:1]
+        others = ({k: changed(rng, x) if k in some else x for k, x in tree.items()}, {str(k): x for k, x in tree.items()},
+                  {k + k if k in some else k: x for k, x in tree.items()}, list(tree.values()))  # fmt: skip
+        return pick(rng, *others)
+    parts = tree.xs if type(tree) in (Own, OneByOne) else tree
+    if type(parts) not in (list, tuple):
+        return tree
+    if parts and rng.integers(2):
+        at = int(rng.integers(len(parts)))
+        parts = [changed(rng, x) if i == at else x for i, x in enumerate(parts)]
+        return type(tree)(parts) if parts is tree or type(tree) in (list, tuple) else type(tree)(parts, tree.data)
+    if parts is not tree:
+        data = pick(rng, tree.data, Kind(1), Kind(2), "Kind", -1, -2, None)
+        return pick(rng, OneByOne, Own)(parts, data)
+    return pick(rng, tuple(parts), list(parts), Own(parts), (*parts, None), parts or None)
+
+
+def plain(tree):
+    """Return a tree as lists, texts and leaves."""
+    if type(tree) is dict:
+        return ["dict", [[repr(k), plain(x)] for k, x in sorted(tree.items())]]
+    if type(tree) in (list, tuple):
+        return [type(tree).__name__, [plain(x) for x in tree]]
+    if type(tree) in (Own, OneByOne):
+        return [type(tree).__name__, getattr(tree.data, "n", tree.data), [plain(x) for x in tree.xs]]
+    return repr(tree) if type(tree) in (str, set, range, bytes) else "not registered" if tree is NOTHING else tree
+
+
+def walked(jk, rng, count):
+    """Take random trees apart, compare their structures with those of others, and put them together with other leaves."""
+    register(jk)
+    t, found, one = jk.tree_util, {}, np.float32(1)
+    leaf = lambda: pick(rng, 0, 1, 2.5, False, "", "ab", one, one, NOTHING, {3}, range(2), b"", int(rng.integers(99)))
+    for turn in range(count):
+        tree = drawn(rng, 1 + turn % 3, leaf)
+        others = [changed(rng, tree) for _ in range(4)]
+        leaves, treedef = t.tree_flatten(tree)
+        ways = [
+            list,
+            tuple,
+            iter,
+            lambda xs: (x for x in xs),
+            dict.fromkeys,
+            np.array,
+            lambda xs: dict(enumerate(xs)).values(),
+        ]
+        many = [t.tree_map(lambda *xs: xs, tree, *[tree] * n) for n in range(3)]
+        same = [(treedef == s, s == treedef, treedef != s) for s in map(t.tree_structure, (tree, *others))]
+        found[f"{turn}: {plain(tree)}"] = {
+            "leaves": [plain(x) for x in leaves],
+            "alike": [(*each, plain(o)) for each, o in zip(same, (tree, *others), strict=True)],
+            "hash": hash(treedef) == hash(t.tree_structure(t.tree_unflatten(treedef, leaves))),
+            "together": [plain(t.tree_unflatten(treedef, way(range(len(leaves))))) for way in ways],
+            "nothing": plain(t.tree_unflatten(treedef, [None] * len(leaves))),
+            "mapped": [plain(x) for x in many],
+        }
+    return found
+
+
+@program(
+    "05",
+    "Random trees: their leaves, put together from any iterable; structures that are nearly the same are not equal.",
+    against=["an iterable has a truth value", "whatever derives from a container of one's own is one"],
+)
+def random_trees(jk, rng):
+    return walked(jk, rng, 40)
+
+
+@program("05", "Hundreds of random trees.", hidden=True)
+def many_random_trees(jk, rng):
+    return walked(jk, rng, 300)
+
+
+@program("05", "Random trees are arguments and results of traced functions.")
+def random_trees_are_traced(jk, rng):
+    register(jk)
+    numbers = [floats(rng, 2), np.float32(1), 2.0, rng.integers(9, size=3).astype(np.int32)]
+    trees = [drawn(rng, 2, lambda: pick(rng, *numbers)) for _ in range(8)]
+    f = lambda *ts: [ts[::-1], jk.tree_util.tree_map(lambda x: x * 2, ts[0])]
+    return [jaxpr(jk.make_jaxpr(f)(*ts)) for ts in itertools.pairwise(trees)]

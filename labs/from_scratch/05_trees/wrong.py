@@ -205,3 +205,22 @@ edit(
     "for treedef in treedefs):",
     "for treedef in treedefs[:2]):",
 )
+edit(
+    "an iterable has a truth value",
+    "Leaves may be an array of numpy's. Is it true or false?",
+    """    leaves = iter(leaves)
+    if""",
+    """    leaves = iter(leaves or [])
+    if""",
+)
+edit(
+    "whatever derives from a container of one's own is one",
+    "A class derives from a registered one and is not registered itself. Is it a container?",
+    """    if type(tree) not in containers:
+        return [tree], LEAF
+    children, data = containers[type(tree)][0](tree)""",
+    """    kinds = [k for k in type(tree).__mro__ if k in containers and (k is type(tree) or k not in (list, tuple, dict))]
+    if not kinds:
+        return [tree], LEAF
+    children, data = containers[kinds[0]][0](tree)""",
+)

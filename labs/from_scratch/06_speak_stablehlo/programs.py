@@ -2,6 +2,7 @@
 
 import numpy as np
 from climbing import program, text
+from drawing import ARGUMENTS, ASKED, GRAMMAR, MIXED, function, joined, world
 
 
 def floats(rng, *shape):
@@ -226,3 +227,48 @@ def sizes(jk, rng):
     flat = [x for pair in xs for x in pair]
     g = lambda *ys: f(list(zip(ys[0:-2:2], ys[1:-2:2], strict=True)), *ys[-2:])
     return text(jk, g, *flat, np.int32([0, 1, 2]), np.float32([0.0, 0.5, -0.25]))
+
+
+# --- random functions ---------------------------------------------------------------------------------------------------
+
+EVERY = joined(GRAMMAR, MIXED, ASKED)
+
+
+def lowered(jk, rng, count):
+    """Have XLA run the texts of random functions, which close over arrays, for arrays and numbers of Python."""
+    found = {}
+    for turn in range(count):
+        numbers = world(rng, ("float32", "float16"), ("int32", "int8", "int16"))
+        for name, python in (("x", -1.5), ("i", 2), ("p", True)):
+            numbers |= {name: python} if rng.integers(3) == 0 else {}
+        source, f = function(
+            jk, rng, EVERY, {name: jk.numpy.asarray(x) for name, x in numbers.items()}, 16, 1 + turn % 2
+        )
+        found[source] = text(jk, f, *[numbers[name] for name in ARGUMENTS])
+    return found
+
+
+@program(
+    "06",
+    "The texts of random functions: each name and operator, of arrays of each dtype and numbers of Python, which are arguments, too.",
+    against=["a number of Python is no argument"],
+)
+def random_functions(jk, rng):
+    return lowered(jk, rng, 2)
+
+
+@program("06", "The texts of many random functions.", hidden=True)
+def many_random_functions(jk, rng):
+    return lowered(jk, rng, 10)
+
+
+@program(
+    "06",
+    "A large constant has all its numbers in the text, of each dtype.",
+    against=["numpy prints every number of an array"],
+)
+def large_constants(jk, rng):
+    size = int(rng.integers(1100, 1200))
+    b, n, x = rng.uniform(size=size) > 0.5, rng.integers(-9, 9, size).astype(np.int32), floats(rng, size)
+    own = [jk.numpy.asarray(v) for v in (b, n, x, x.astype(np.float16), b.reshape(-1, 1))]
+    return text(jk, lambda c, k: [jk.numpy.equal(own[0], c), own[1] + k, own[2] * k, own[3], own[4]], True, 2)

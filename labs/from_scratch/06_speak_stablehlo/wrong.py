@@ -198,3 +198,21 @@ edit(
     '.replace("u", "ui")',
     '.replace("u", "i")',
 )
+edit(
+    "a number of Python is no argument",
+    "lower(f, x, 2): how many arguments has @main?",
+    "    return lower_jaxpr(make_jaxpr(f)(*args))",
+    """    given = [x for x in args if type(x) not in (bool, int, float)]
+
+    def without_numbers(*xs):
+        rest = iter(xs)
+        return f(*[x if type(x) in (bool, int, float) else next(rest) for x in args])
+
+    return lower_jaxpr(make_jaxpr(without_numbers)(*given))""",
+)
+edit(
+    "numpy prints every number of an array",
+    "Print an array of 2000 truth values. What stands in the middle?",
+    "str(data.tolist()).lower() if",
+    'np.array2string(data, separator=", ").lower() if',
+)

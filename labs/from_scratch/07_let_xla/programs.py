@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 from climbing import counted, program, raised
+from drawing import ARGUMENTS, ASKED, GRAMMAR, MIXED, function, joined, pick, world
 
 
 def floats(rng, *shape):
@@ -223,3 +224,83 @@ def none_and_refused(jk, rng):
         ],
         raised(jk.jit(lambda x: "text"), x),
     )
+
+
+# --- random calls -------------------------------------------------------------------------------------------------------
+
+EVERY = joined(GRAMMAR, MIXED, ASKED)
+
+
+def put_together(kind, xs):
+    """Return results in a tree that depends on the type of the first argument."""
+    return [xs, {"b": xs[0], "a": list(xs)}, [None, *xs, ()], (xs[-1], {"c": None}), {"z": [xs[0]], "y": xs}][kind % 5]
+
+
+def called(jk, rng, count):
+    """Call jitted random functions: by position, in a dict, by keyword in any order; with arrays of other types, and after a failure."""
+    found = {}
+    for turn in range(count):
+        first, second = (world(rng, ("float32", "float16"), ("int32", "int8")) for _ in range(2))
+        source, f = function(
+            jk, rng, EVERY, {name: jk.numpy.asarray(np.float32(2)) for name in "cd"} | {"k": 2}, 4, 1 + turn % 2
+        )
+        where = [pick(rng, "position", "dict", "keyword") for _ in ARGUMENTS]
+        fails, offset = [], int(rng.integers(5))
+
+        def g(t, *xs, f=f, where=where, fails=fails, offset=offset, **more):
+            if fails:
+                raise fails.pop()
+            by = {"position": iter(xs), "dict": iter(t["in"]), "keyword": iter([more[name] for name in sorted(more)])}
+            args = [next(by[place]) for place in where]
+            return put_together(len(args[0].shape) + offset + (args[0].dtype == np.float16), f(*args))
+
+        h = jk.jit(g)
+
+        def call(numbers, h=h, where=where):
+            at = {place: [i for i, w in enumerate(where) if w == place] for place in ("position", "dict", "keyword")}
+            values = [numbers[name] for name in ARGUMENTS]
+            keywords = {f"k{i}": values[i] for i in rng.permutation(at["keyword"]).astype(int).tolist()}
+            return counted(
+                lambda: h({"in": [values[i] for i in at["dict"]]}, *[values[i] for i in at["position"]], **keywords),
+                executed=1,
+            )
+
+        own = {name: jk.numpy.asarray(x) for name, x in first.items()}
+        found[f"{source}, {', '.join(where)}"] = [call(first)]
+        error = pick(rng, ValueError, KeyError, ZeroDivisionError)("mine", turn)
+        fails.append(error)
+        try:
+            call(second)
+        except Exception as caught:
+            found[f"the error itself, {turn}"] = caught is error
+        found[f"{source}, again"] = [call(second), call(own), call(first | {"x": 1.5, "i": 2}), call(first), own]
+    return found
+
+
+@program(
+    "07",
+    "Random functions are called in random ways: by keyword in any order, with other types, again, and after a call that failed.",
+    against=[
+        "an error is as good as another of its class",
+        "the first result's tree is every result's",
+        "a function that failed once fails always",
+    ],
+)
+def random_calls(jk, rng):
+    return called(jk, rng, 1)
+
+
+@program("07", "Many random functions are called in random ways.", hidden=True)
+def many_random_calls(jk, rng):
+    return called(jk, rng, 6)
+
+
+@program(
+    "07",
+    "None is an argument like others: it is not the default, by position or by keyword, and the function gets it.",
+    against=["a keyword that is None was not given"],
+)
+def none_is_given(jk, rng):
+    f, x = lambda x, y=5.0, *, z=3.0: [x if y is None else x + y, x if z is None else x * z], floats(rng, 2)
+    g = jk.jit(f)
+    return g(x), g(x, None), g(x, y=None), g(x, z=None), g(x, None, z=None), g(x, y=2.0, z=None), g(x, 1, z=2)

@@ -176,3 +176,40 @@ edit(
         leaves, tree = flatten_values((args, kwargs))
 """,
 )
+edit(
+    "an error is as good as another of its class",
+    "The function raised an error. Is it this one that the caller catches?",
+    "        jaxpr, out_tree = trace_tree(lambda args, kwargs: self.__wrapped__(*args, **kwargs), tree, avals)",
+    """        try:
+            jaxpr, out_tree = trace_tree(lambda args, kwargs: self.__wrapped__(*args, **kwargs), tree, avals)
+        except Exception as error:
+            raise type(error)(*error.args) from None""",
+)
+edit(
+    "the first result's tree is every result's",
+    "A function returns a list for a vector, and a dict for a number. Which one does the second call return?",
+    "        return consts, jaxpr, out_tree",
+    """        self.out_tree = getattr(self, "out_tree", out_tree)
+        return consts, jaxpr, self.out_tree""",
+)
+edit(
+    "a function that failed once fails always",
+    "A call failed. Is the next one, with other arguments, traced?",
+    "        jaxpr, out_tree = trace_tree(lambda args, kwargs: self.__wrapped__(*args, **kwargs), tree, avals)",
+    """        if hasattr(self, "error"):
+            raise self.error
+        try:
+            jaxpr, out_tree = trace_tree(lambda args, kwargs: self.__wrapped__(*args, **kwargs), tree, avals)
+        except Exception as error:
+            self.error = error
+            raise""",
+)
+edit(
+    "a keyword that is None was not given",
+    "f(x, y=None), and y has a default. What is y?",
+    """        leaves, tree = flatten_values((args, kwargs))
+""",
+    """        kwargs = {name: x for name, x in kwargs.items() if x is not None}
+        leaves, tree = flatten_values((args, kwargs))
+""",
+)

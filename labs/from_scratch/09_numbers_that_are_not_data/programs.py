@@ -338,3 +338,22 @@ def random_values(jk, rng):
 @program("09", "Hundreds of random static values.", hidden=True)
 def many_random_values(jk, rng):
     return called(jk, rng, 150)
+
+
+@program(
+    "09",
+    "The function gets the static value itself, by position and by keyword, and keywords have no order.",
+    against=["a static value is copied", "static keywords in another order are another call"],
+)
+def itself(jk, rng):
+    seen, x, values = [], floats(rng, 2), [Level(1), ("a", Level(2)), np.sin, object(), int(rng.integers(1000, 9999))]
+
+    def f(x, a, b):
+        seen.append((a, b))
+        return x * float(len(seen))
+
+    g = jk.jit(f, static_argnames=("a", "b"))
+    pairs = [(v, w) for v in values for w in values[:2]]
+    results = [(g(x, a=v, b=w), g(x, b=w, a=v), g(b=w, x=x, a=v), g(a=v, x=x, b=w)) for v, w in pairs]
+    results += [g(x, v, w) for v, w in pairs] + [jk.jit(f, static_argnums=(1, 2))(x, w, v) for v, w in pairs[2:]]
+    return results, [any({id(v), id(w)} == {id(a), id(b)} for v, w in pairs) for a, b in seen]

@@ -183,3 +183,25 @@ edit(
     "        numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several\n",
     "        self.known = self.known.setdefault((repr(static_argnums), repr(static_argnames)), {})\n        numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several\n",
 )
+edit(
+    "a static value is copied",
+    "Is the value that the function gets the one that the caller passed?",
+    "        return Static(x)",
+    '        return Static(__import__("copy").deepcopy(x))',
+)
+edit(
+    "static keywords in another order are another call",
+    "f(x, a=1, b=2) and f(x, b=2, a=1): how many programs?",
+    """        kwargs = {name: self.marked(name, x) for name, x in kwargs.items()}
+        return super().__call__(*[self.marked(*named) for named in args], **kwargs)
+""",
+    """        self.order = tuple(kwargs)
+        kwargs = {name: self.marked(name, x) for name, x in kwargs.items()}
+        return super().__call__(*[self.marked(*named) for named in args], **kwargs)
+
+    def trace(self, tree, avals):
+        if (tree, avals, self.order) not in self.known:
+            self.known[tree, avals, self.order] = Jit.trace(self, tree, avals)
+        return self.known[tree, avals, self.order]
+""",
+)
