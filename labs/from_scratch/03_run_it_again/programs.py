@@ -192,7 +192,7 @@ def run_again(jk, rng, count):
 @program(
     "03",
     "Random programs are run: with other numbers, with other constants, also with traced ones, and traced again.",
-    against=["constants are numbers", "a literal is strong when it comes back"],
+    against=["constants are numbers"],
 )
 def random_programs(jk, rng):
     return run_again(jk, rng, 5)

@@ -23,8 +23,8 @@ edit(
 edit(
     "the function is called again",
     "A program is data. Does it need the function that it came from?",
-    "    return trace.jaxpr(asked(trace, flat, *trace.tracers)), flat.out_tree\n",
-    "    jaxpr = trace.jaxpr(asked(trace, flat, *trace.tracers))\n    again = JaxprTrace(avals)\n    asked(again, flat, *again.tracers)\n    return jaxpr, flat.out_tree\n",
+    "        return trace.jaxpr(asked(trace, flat, *trace.tracers)), flat.out_tree\n",
+    "        jaxpr = trace.jaxpr(asked(trace, flat, *trace.tracers))\n        again = JaxprTrace(avals)\n        asked(again, flat, *again.tracers)\n        return jaxpr, flat.out_tree\n",
 )
 edit(
     "the interpreter always computes",
@@ -118,10 +118,4 @@ edit(
     "A constant that is handed over may be traced. Can it be made a numpy array?",
     "map(as_value, [*consts, *args])",
     "[*map(as_value, map(np.asarray, consts)), *map(as_value, args)]",
-)
-edit(
-    "a literal is strong when it comes back",
-    "The program returns the literal 2.5. Is it weak there, and is it when you return it?",
-    "return [v if type(v) is Array else env[v] for v in jaxpr.outvars]",
-    "return [asarray(np.asarray(v)) if type(v) is Array else env[v] for v in jaxpr.outvars]",
 )

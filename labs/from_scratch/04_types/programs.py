@@ -1,5 +1,6 @@
 """Rung 04: types, and errors at trace time."""
 
+import itertools
 import re
 
 import numpy as np
@@ -393,3 +394,18 @@ def dead_after_an_error(jk, rng):
         + [raised(use, k) for use in uses]
         for k in kept
     ]
+
+
+@program(
+    "04",
+    "When a program is run, its results have its types: a number that stands in it is weak.",
+    against=["a literal is strong when it comes back"],
+)
+def weak_when_run(jk, rng):
+    c, h = float(rng.uniform()), floats(rng, 2).astype(np.float16)
+    fs = [lambda x: (c, x, 2), lambda x: (x * c, 3 - x, np.float32(c)), lambda x: (x * 2 + 1, jk.numpy.sin(x), x)]
+    found = []
+    for f, x in itertools.product(fs, (c, 3, np.float32(c), np.int32(2))):
+        closed = jk.make_jaxpr(f)(x)
+        found.append([jk.numpy.multiply(r, h).dtype.name for r in jk.core.eval_jaxpr(closed.jaxpr, closed.consts, x)])
+    return found

@@ -182,3 +182,9 @@ edit(
     "        trace.is_over = True  # also if `f` raised an error",
     "        pass",
 )
+edit(
+    "a literal is strong when it comes back",
+    "The program returns the literal 2.5. Is it weak there, and is it when you return it?",
+    "return [v if type(v) is Array else env[v] for v in jaxpr.outvars]",
+    "return [asarray(np.asarray(v)) if type(v) is Array else env[v] for v in jaxpr.outvars]",
+)
