@@ -241,7 +241,7 @@ def world(
 LEAVES = {  # by kind; operators always have an operand from the capital ones, which are Arrays or traced
     "F": "xy", "I": "ij", "B": "pq", "f": ("2.0", "0.5", "-1.5", "0.0", "np.float32(2)", "c", "d", "c"), "i": "1230kk",
 }  # fmt: skip
-ARGUMENTS = "xyijpq"
+SIX = "xyijpq"
 
 
 def function(

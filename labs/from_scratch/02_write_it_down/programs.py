@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 from climbing import jaxpr, program
-from drawing import ARGUMENTS, GRAMMAR, function, pick, world
+from drawing import GRAMMAR, SIX, function, pick, world
 
 
 def words(text):
@@ -392,13 +392,11 @@ def random_programs(jk, rng, count):
         numbers = world(rng, ("float32",), ("int32",), ranked=True)
         own = {name: jk.numpy.asarray(x) for name, x in numbers.items()}
         source, f = function(jk, rng, GRAMMAR, own, pick(rng, 1, 2, 4))
-        x, y, *rest = [pick(rng, numbers, own)[name] for name in ARGUMENTS]
-        flat = [jk.numpy.asarray(np.zeros((), numbers[name].dtype)) for name in ARGUMENTS]
+        x, y, *rest = [pick(rng, numbers, own)[name] for name in SIX]
+        flat = [jk.numpy.asarray(np.zeros((), numbers[name].dtype)) for name in SIX]
         calls = [(x, y, *rest), (y, y, *rest), (own["c"], own["d"], *rest), flat, (x, y, *rest)]
         closed = [jk.make_jaxpr(f)(*args) for args in calls]
-        types = ", ".join(
-            f"{name} {numbers[name].dtype}{list(numbers[name].shape)}" for name in (*ARGUMENTS, "c", "d", "k")
-        )
+        types = ", ".join(f"{name} {numbers[name].dtype}{list(numbers[name].shape)}" for name in (*SIX, "c", "d", "k"))
         found[f"{source}, with {types}"] = [(jaxpr(c), words(c)) for c in closed]
     return found
 

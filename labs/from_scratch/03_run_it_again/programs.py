@@ -2,7 +2,7 @@
 
 import numpy as np
 from climbing import jaxpr, program
-from drawing import ARGUMENTS, GRAMMAR, array, function, pick, world
+from drawing import GRAMMAR, SIX, array, function, pick, world
 
 
 def floats(rng, *shape):
@@ -171,7 +171,7 @@ def run_again(jk, rng, count):
         numbers = world(rng, ("float32",), ("int32",), ranked=True)
         own = {name: jk.numpy.asarray(x) for name, x in numbers.items()}
         source, f = function(jk, rng, GRAMMAR, own, pick(rng, 2, 4))
-        args = [numbers[name] for name in ARGUMENTS]
+        args = [numbers[name] for name in SIX]
         closed.append(jk.make_jaxpr(f)(*args))
         rest.append((source, args))
     for p, (source, args) in zip(closed, rest, strict=True):

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 from climbing import jaxpr, program, raised
-from drawing import ARGUMENTS, GRAMMAR, MIXED, function, in_one, joined, pick, world
+from drawing import GRAMMAR, MIXED, SIX, function, in_one, joined, pick, world
 
 
 def floats(rng, *shape):
@@ -301,8 +301,8 @@ def typed(jk, rng, count):
         source, f = function(
             jk, rng, EVERY | {"B": TRUTHS} if weak else EVERY, own, 4
         )  # a weak truth value means nothing
-        args = [numbers[name] for name in ARGUMENTS]
-        results = map(jk.numpy.asarray, in_one(jk, f, *[own[name] for name in ARGUMENTS]))
+        args = [numbers[name] for name in SIX]
+        results = map(jk.numpy.asarray, in_one(jk, f, *[own[name] for name in SIX]))
         types = ", ".join(
             f"{x}" if np.ndim(x) == 0 else f"{x.dtype}{list(x.shape)}" for x in [*args, *(numbers[k] for k in "cdk")]
         )

@@ -2,7 +2,7 @@
 
 import numpy as np
 from climbing import program, text
-from drawing import ARGUMENTS, ASKED, GRAMMAR, MIXED, function, joined, world
+from drawing import ASKED, GRAMMAR, MIXED, SIX, function, joined, world
 
 
 def floats(rng, *shape):
@@ -244,7 +244,7 @@ def lowered(jk, rng, count):
         source, f = function(
             jk, rng, EVERY, {name: jk.numpy.asarray(x) for name, x in numbers.items()}, 16, 1 + turn % 2
         )
-        found[source] = text(jk, f, *[numbers[name] for name in ARGUMENTS])
+        found[source] = text(jk, f, *[numbers[name] for name in SIX])
     return found
 
 

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 from climbing import counted, program, raised
-from drawing import ARGUMENTS, ASKED, GRAMMAR, MIXED, function, joined, pick, world
+from drawing import ASKED, GRAMMAR, MIXED, SIX, function, joined, pick, world
 
 
 def floats(rng, *shape):
@@ -244,7 +244,7 @@ def called(jk, rng, count):
         source, f = function(
             jk, rng, EVERY, {name: jk.numpy.asarray(np.float32(2)) for name in "cd"} | {"k": 2}, 4, 1 + turn % 2
         )
-        where = [pick(rng, "position", "dict", "keyword") for _ in ARGUMENTS]
+        where = [pick(rng, "position", "dict", "keyword") for _ in SIX]
         fails, offset = [], int(rng.integers(5))
 
         def g(t, *xs, f=f, where=where, fails=fails, offset=offset, **more):
@@ -258,7 +258,7 @@ def called(jk, rng, count):
 
         def call(numbers, h=h, where=where):
             at = {place: [i for i, w in enumerate(where) if w == place] for place in ("position", "dict", "keyword")}
-            values = [numbers[name] for name in ARGUMENTS]
+            values = [numbers[name] for name in SIX]
             keywords = {f"k{i}": values[i] for i in rng.permutation(at["keyword"]).astype(int).tolist()}
             return counted(
                 lambda: h({"in": [values[i] for i in at["dict"]]}, *[values[i] for i in at["position"]], **keywords),
