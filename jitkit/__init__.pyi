@@ -88,6 +88,7 @@ from .pjit.several_devices import make_mesh as make_mesh
 from .pjit.several_devices import pmap as pmap
 from .pjit.several_devices import shard_map as shard_map
 from .runtime.array import Array as Array
+from .runtime.compiling import CompilerEffortLevel as CompilerEffortLevel
 from .runtime.device_class import Device as Device
 from .runtime.device_class import P as P
 from .runtime.devices import default_backend as default_backend
@@ -97,6 +98,7 @@ from .runtime.from_parts import make_array_from_callback as make_array_from_call
 from .runtime.from_parts import make_array_from_single_device_arrays as make_array_from_single_device_arrays
 from .runtime.meshes import set_mesh as set_mesh
 from .runtime.placing import block_until_ready as block_until_ready
+from .runtime.placing import copy_to_host_async as copy_to_host_async
 from .runtime.placing import default_device as default_device
 from .runtime.placing import device_count as device_count
 from .runtime.placing import device_get as device_get

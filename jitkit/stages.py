@@ -9,9 +9,9 @@ import sys
 
 from .base import missing_names
 from .pjit.function import Wrapped as Wrapped
-from .pjit.stages import ArgInfo as ArgInfo
 from .pjit.stages import Compiled as Compiled
 from .pjit.stages import Lowered as Lowered
 from .pjit.stages import Traced as Traced
+from .signature.shape_struct import ArgInfo as ArgInfo
 
 missing_names.explain("stages", sys.modules[__name__])

@@ -514,6 +514,14 @@ def pure_callback(lib, c):
 
 
 @program
+def callbacks_that_return_a_node(lib, c):
+    io_callback = lib.experimental.io_callback
+    return [
+        lib.jit(lambda n, call=call: call(lambda n: n, n, n))(one(lib, c)) for call in (lib.pure_callback, io_callback)
+    ]
+
+
+@program
 def reduce_(lib, c):
     zeros = c(lib.numpy.float32(0), lib.numpy.float32(0))
     return lib.lax.reduce(many(lib, c), zeros, lambda a, b: c(a.x + b.x, a.y + b.y), [0])

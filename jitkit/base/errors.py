@@ -17,6 +17,7 @@ import linecache
 import pathlib
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from types import CellType, FrameType, FunctionType
 from typing import Any, NamedTuple, Protocol
@@ -270,6 +271,17 @@ def about_value_of_jax(x: Any) -> str:
         "that computes with jitkit, which it cannot see. Take both from one library: the transformation from "
         "jitkit (`import jitkit as jax`), or the operations from JAX (`import jax.numpy as jnp`)."
     )
+
+
+def array_as_dtype(array: Any) -> Any:
+    """Return the dtype of an array that stands for its dtype, as in `np.dtype(array)`, with JAX's warning."""
+    warnings.warn(
+        "Implicit conversion of an array to a dtype is deprecated; rather than dtype=arr use dtype=arr.dtype. In the "
+        "future this will result in an error.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return array.dtype
 
 
 def key_for_jax_error(aval: Any) -> TypeError:

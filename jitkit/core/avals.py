@@ -67,7 +67,13 @@ class ShapedArray(AbstractValue):
         if sharding is not None:
             sharding = places.in_type(sharding, tuple(shape))
         key = (tuple(shape), dtype, weak_type, sharding)
-        self = cls._interned.get(key)
+        try:
+            self = cls._interned.get(key)
+        except TypeError:
+            if isinstance(dtype, np.dtype):
+                raise
+            # An array, whose dtype NumPy takes, has no hash.
+            return cls(shape, np.dtype(dtype), weak_type, sharding=sharding)
         if self is None:
             element = dtype if isinstance(dtype, dtypes.ExtendedDType) else np.dtype(dtype)
             self = cls._make(tuple(map(operator.index, shape)), element, bool(weak_type), sharding)

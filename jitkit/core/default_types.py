@@ -119,7 +119,7 @@ def check_and_canonicalize_user_dtype(dtype: Any, fun_name: str = "") -> DType:
         return canonical_scalar_dtype(dtype)
     if isinstance(dtype, ExtendedDType):
         return canonicalize_dtype(dtype)
-    if hasattr(dtype, "weak_type") and not isinstance(dtype, type):
+    if hasattr(dtype, "weak_type") and hasattr(dtype, "reshape") and not isinstance(dtype, type):
         raise ValueError(
             "Passing an array as a dtype argument is no longer supported; instead of dtype=arr use dtype=arr.dtype."
         )

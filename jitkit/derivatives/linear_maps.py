@@ -25,7 +25,7 @@ from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval, partial
 from ..interpreters.ad_linearize import LinearProgram
 from ..interpreters.ad_rules import UndefinedPrimal, Zero, instantiate_zeros, tangent_aval
 from ..interpreters.partial_values import PartialVal
-from ..jaxpr import DebugInfo, dce_jaxpr, eval_jaxpr
+from ..jaxpr import DebugInfo, Var, dce_jaxpr, eval_jaxpr
 from ..lax.utils import derivatives
 from ..signature import api_util
 from ..signature.shape_struct import aval_of_argument
@@ -295,6 +295,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
     avals = [aval_of_argument(x) for x in leaves]
     flat = _Flat(fun, in_tree, False)
     info = DebugInfo("linear_transpose", api_util.source_of(fun))
+    outer = core.current_trace()
+    is_inlined = outer is not None and not outer.keeps_calls  # equations of library functions are not in calls
     linear, _, _ = partial_values.trace_the_rest(flat, list(map(PartialVal.unknown, avals)), info, True)
     jaxpr, _ = dce_jaxpr(linear, True, instantiate=True)
     kinds = [aval.dtype for aval in (*avals, *jaxpr.out_avals)]
@@ -318,6 +320,11 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
             )
         inputs = [UndefinedPrimal(aval) for aval in avals]
         refusal = TypeError(f"linear_transpose takes a linear function, and {info.func_src_info} is not one.")
+        trace = core.current_trace()
+        if is_inlined and trace is not None and trace.writer is not None and jaxpr.eqns:
+            # In JAX, the transpose of a library function takes first the function's own constants.
+            known = dict(zip(jaxpr.constvars, consts, strict=True))
+            trace.writer.note([known[x] for x in jaxpr.eqns[-1].invars if isinstance(x, Var) and x in known])
         arg_cts = _transposed(jaxpr, consts, inputs, cts, refusal)
         return tree_unflatten(in_tree, [instantiate_zeros(ct) for ct in arg_cts])
 

@@ -32,7 +32,7 @@ from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_bat
 from ..interpreters.mlir import FIRST_DEVICE, LoweringContext, register_lowering, type_of
 from ..runtime.array import Array
 from ..runtime.putting import device_put_leaf
-from ..tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ..tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from .control_flow import map as lax_map
 from .control_flow import scan
 from .shaping import broadcast
@@ -319,7 +319,8 @@ def _of_one_device(name: str, sharding: Any) -> Any:
 
 def _bind(primitive: Primitive, function: Callable[..., Any], types: Any, args: Any, kwargs: Any, **params: Any) -> Any:
     leaves, in_tree = tree_flatten((args, kwargs))
-    avals, out_tree = tree_flatten(tree_map(_result_aval, types))
+    results, out_tree = tree_flatten(types)
+    avals = map(_result_aval, results)
     outs = primitive.bind(*leaves, callback=_FlatCallback(function, in_tree), result_avals=tuple(avals), **params)
     return tree_unflatten(out_tree, outs)
 

@@ -306,6 +306,8 @@ def _default_fill_value(dtype: Any) -> Any:
         dtype = dtype.physical_dtype
     if dtypes.issubdtype(dtype, np.inexact):
         return np.nan
-    if dtypes.issubdtype(dtype, np.signedinteger):
-        return dtypes.iinfo(dtype).min
-    return dtypes.iinfo(dtype).max if dtypes.issubdtype(dtype, np.unsignedinteger) else True
+    if dtypes.issubdtype(dtype, np.integer):
+        return dtypes.iinfo(dtype).min or dtypes.iinfo(dtype).max
+    if dtype != np.bool_:
+        raise ValueError(f"Unsupported dtype for gather fill_value {dtype}")
+    return True

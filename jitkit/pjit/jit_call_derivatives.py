@@ -144,6 +144,7 @@ def _transpose(
     """
     trace = current_trace()
     if params["inline"] is Inline.JAX_EARLY and trace is not None and not trace.keeps_calls:
+        trace.writer.note([*operands, *cts])
         return backward_pass(jaxpr, jaxpr.consts, operands, cts)
     linear = tuple(map(is_undefined, operands))
     known = [x for x in operands if not is_undefined(x)]

@@ -16,8 +16,9 @@ import numpy as np
 
 from .. import runtime
 from ..base.util import wraps
-from ..interpreters.vmap import vmap
-from ..tree_util import tree_leaves, tree_map
+from ..interpreters.vmap import axis_of_each_argument, axis_of_each_leaf, vmap
+from ..signature.api_util import check_callable
+from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_structure
 from .jit import jit
 
 _ONE_DEVICE = (
@@ -41,42 +42,65 @@ def pmap(
     """Return a function that maps `fun` over an axis with one element. JAX runs each element on another device; jitkit
     runs on one device.
 
-    Arguments at `static_broadcasted_argnums` stay Python values. `axis_name`, `in_axes`, `out_axes` and `axis_size` are those
-    of `vmap`. `devices`, `backend` and `donate_argnums` are not used.
+    Args:
+      in_axes, out_axes: as for `vmap`, but that a result with the axis None need not be the same for all elements: it is the first
+        element's.
+      axis_name, axis_size: as for `vmap`.
+      static_broadcasted_argnums: arguments that stay Python values.
+      devices, backend, donate_argnums: not used.
 
     Raises:
       NotImplementedError: at a call, if the axis does not have exactly one element.
+      ValueError: `devices` is empty; at a call, if no argument has a mapped axis, or `in_axes` are not as many as the arguments.
+      TypeError: `fun` is not callable, or `in_axes` or `out_axes` are not trees of integers and None.
     """
-    static = (
-        (static_broadcasted_argnums,)
-        if isinstance(static_broadcasted_argnums, int)
-        else tuple(static_broadcasted_argnums)
-    )
+    check_callable(fun)
+    if devices is not None and not devices:
+        raise ValueError("'devices' argument to pmap must be non-empty, or None.")
+    for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
+        if not all(type(axis) is int for axis in tree_leaves(axes)):
+            raise TypeError(
+                f"pmap {name} must be an int, None, or (nested) container with those types as leaves, but got {axes}."
+            )
+    positions = static_broadcasted_argnums
+    static = (positions,) if isinstance(positions, int) else tuple(positions)
 
-    @wraps(fun)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    @jit(static_argnums=static)
+    def on_one(*args: Any, **kwargs: Any) -> Any:
+        dynamic = [i for i in range(len(args)) if i not in static]
         axes = [in_axes] * len(args) if in_axes is None or isinstance(in_axes, int) else [*in_axes]
-        axes = [None if i in static else axis for i, axis in enumerate(axes)]
+
+        def of_dynamic(*values: Any, **by_name: Any) -> Any:
+            given = dict(enumerate(args)) | dict(zip(dynamic, values, strict=True))
+            return fun(*given.values(), **by_name)
+
+        if len(axes) != len(args):
+            raise ValueError(f"pmap got {len(args)} positional arguments, and in_axes of length {len(axes)}.")
+        places = tuple(axes[i] for i in dynamic)
+        mapped_axes = axis_of_each_argument(tree_structure((tuple(args[i] for i in dynamic), kwargs)), places)
+        leaves = tree_leaves(([args[i] for i in dynamic], kwargs))
         sizes = {
-            np.shape(leaf)[axis]
-            for x, axis in zip(args, axes, strict=True)
-            if isinstance(axis, int)
-            for leaf in tree_leaves(x)
+            np.shape(x)[axis] for x, axis in zip(leaves, mapped_axes, strict=True) if axis is not None and np.ndim(x)
         }
+        if not sizes:
+            raise ValueError("pmap requires at least one argument with a mapped axis.")
         if sizes - {1}:
             raise NotImplementedError(
                 _ONE_DEVICE.format("pmap", f"{max(sizes)}: the arguments have that many elements along the mapped axis")
             )
-        held = {i: args[i] for i in static}
+        whole = tree_map(lambda axis: 0 if axis is None else axis, out_axes, is_leaf=lambda axis: axis is None)
+        results = vmap(of_dynamic, places, whole, axis_name=axis_name, axis_size=axis_size)(
+            *(args[i] for i in dynamic), **kwargs
+        )
+        leaves, tree = tree_flatten(results)
+        kept = axis_of_each_leaf("pmap out_axes", out_axes, tree)
+        return tree.unflatten([x[0] if axis is None else x for x, axis in zip(leaves, kept, strict=True)])
 
-        def on_one(*dynamic: Any, **by_name: Any) -> Any:
-            rest = iter(dynamic)
-            return fun(*(held[i] if i in held else next(rest) for i in range(len(args))), **by_name)
+    @wraps(fun)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        return on_one(*args, **kwargs)
 
-        dynamic = [i for i in range(len(args)) if i not in held]
-        mapping = vmap(on_one, tuple(axes[i] for i in dynamic), out_axes, axis_name=axis_name, axis_size=axis_size or 1)
-        return jit(mapping)(*(args[i] for i in dynamic), **kwargs)
-
+    mapped.lower = on_one.lower  # type: ignore[attr-defined]
     return mapped
 
 

@@ -9,7 +9,6 @@ JAX: jax/_src/stages.py:Traced
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -22,10 +21,10 @@ from ..compiler.placement import Placement, default_placement
 from ..compiler.program import Program, build_executable, lower_program
 from ..interpreters import mlir
 from ..jaxpr import Jaxpr, printing
-from ..runtime import argument_keys
+from ..runtime import argument_keys, layouts
 from ..signature.api_util import CallForm
-from ..signature.shape_struct import ShapeDtypeStruct
-from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
+from ..signature.shape_struct import ArgInfo, ShapeDtypeStruct
+from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 from .compilation_cache import Entry, Table, run_entry
 from .lookup import write_look_up
 
@@ -33,25 +32,6 @@ if TYPE_CHECKING:  # imported when somebody compiles for a target
     from .. import targets
 
 _MOST_KINDS = 64  # a `Compiled` remembers at most this many combinations of kinds of arguments (see `key_of`)
-
-
-@dataclasses.dataclass(frozen=True)
-class ArgInfo:
-    """One argument's aval, and whether its buffer is donated."""
-
-    _aval: Any
-    donated: bool
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The argument's shape."""
-        shape: tuple[int, ...] = self._aval.shape
-        return shape
-
-    @property
-    def dtype(self) -> Any:
-        """The argument's dtype."""
-        return self._aval.dtype
 
 
 # --- the stages ---------------------------------------------------------------------------------------------
@@ -346,6 +326,16 @@ class Compiled(_Stage):
     def _shardings(self) -> list[Any]:
         count = len(self._program.jaxpr.in_avals)
         return list(self._placement.spread) or [self._placement.sharding] * count
+
+    @property
+    def input_formats(self) -> Any:
+        """The layouts and shardings of the arguments, as `(args, kwargs)`."""
+        return tree_map(layouts.format_of_type, self.in_avals, self.input_shardings)
+
+    @property
+    def output_formats(self) -> Any:
+        """The layouts and shardings of the results."""
+        return tree_map(layouts.format_of_type, self.out_info, self.output_shardings)
 
     @property
     def output_shardings(self) -> Any:

@@ -21,6 +21,7 @@ from ..base import config, edits, errors, habits
 from ..base.late_rooms import Slots
 from ..core import ShapedArray, Tracer, dtypes
 from ..core.operators import Operators
+from . import layouts
 
 
 class _ArrayMeta(type):
@@ -52,6 +53,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     __slots__ = ("__weakref__", "_buf", "_key", "_view", "aval")
     __array_priority__ = 100
+    __numpy_dtype__ = property(errors.array_as_dtype)  # for NumPy 2.4, where an array stands for a dtype
 
     aval: ShapedArray
 
@@ -97,6 +99,8 @@ class Array(Operators, metaclass=_ArrayMeta):
     def sharding(self) -> runtime.Sharding:
         """Which devices hold which part (a `jax.sharding.Sharding`)."""
         return self._buf.sharding
+
+    format = property(layouts.format_of)
 
     @property
     def device(self) -> Any:
@@ -156,8 +160,6 @@ class Array(Operators, metaclass=_ArrayMeta):
         """Whether the array was put on its device on purpose; computations follow committed arrays."""
         return type(self._key) is runtime.Placed
 
-    # waiting, deleting
-
     def block_until_ready(self) -> Array:
         """Wait until the array is computed, and return it. If its program failed, raise JaxRuntimeError."""
         try:
@@ -179,8 +181,6 @@ class Array(Operators, metaclass=_ArrayMeta):
         """Free the buffer now."""
         self._view = None  # it would keep the memory alive
         self._buf.delete()
-
-    # values
 
     @property
     def _value(self) -> np.ndarray[Any, Any]:

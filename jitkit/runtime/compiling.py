@@ -6,6 +6,7 @@ JAX: jax/_src/compiler.py:backend_compile_and_load
 from __future__ import annotations
 
 import atexit
+import enum
 import functools
 import importlib
 import os
@@ -19,6 +20,7 @@ import numpy as np
 
 from .. import core
 from ..base import errors
+from ..base.jax_version import since
 from .devices import Device, default_device
 from .jaxlib import gate
 
@@ -157,6 +159,29 @@ def mlir_context() -> Any:
     return context
 
 
+class CompilerEffortLevel(enum.Enum):
+    """How hard XLA works at an executable's speed (`optimization_level`) or memory (`memory_fitting_level`), as JAX 0.12 names it."""
+
+    UNKNOWN = 0
+    O0 = 9
+    O1 = 19
+    O2 = 29
+    O3 = 39
+
+    @classmethod
+    def _missing_(cls, value: object) -> CompilerEffortLevel | None:
+        return cls.__members__.get(value) if isinstance(value, str) else None
+
+
+def _field_of_options(name: str, value: Any) -> Any:
+    """Return what a field of XLA's options takes: a level by its name from JAX 0.12 on, before as a number."""
+    if not name.endswith("_level"):
+        return value
+    if since(0, 12):
+        return CompilerEffortLevel(value).value
+    return int(value) if isinstance(value, float) else value
+
+
 # Options that XLA does not take by name: they are fields of its object of options. (That of JAX 0.12 lacks the first two.)
 _FIELDS = ("exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level")
 
@@ -179,7 +204,7 @@ def _compile_options(owners: Sequence[Device], options: tuple[tuple[str, Any], .
     fields = [name for name in _FIELDS if hasattr(build, name)]
     for name, value in options:
         if name in fields:
-            setattr(build, name, value)
+            setattr(build, name, _field_of_options(name, value))
     compile_options.env_option_overrides = [(name, value) for name, value in options if name not in fields]
     return compile_options
 

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
+from ..core import ShapedArray, dtypes, physical_aval
+
 _NOT_HERE = (
     "{} is not here: jitkit leaves it to XLA how arrays lie in memory, and their layout is row-major. "
     "Give a sharding, or a Format without a layout."
@@ -82,6 +86,22 @@ class Format:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Format) and (self.layout, self.sharding) == (other.layout, other.sharding)
+
+
+def format_of_type(x: Any, sharding: Any) -> Format:
+    """Return the layout and the sharding of a program's argument or result with the shape and dtype of x: row-major."""
+    aval = physical_aval(ShapedArray(x.shape, x.dtype))
+    is_number = not dtypes.issubdtype(aval.dtype, np.bool_) and aval.dtype != dtypes.float0
+    info = dtypes.iinfo if dtypes.issubdtype(aval.dtype, np.integer) else dtypes.finfo
+    bits = info(aval.dtype).bits if is_number else 8
+    return Format(Layout(tuple(range(aval.ndim)), (), bits if bits < 8 else 0), sharding)
+
+
+def format_of(array: Any) -> Format:
+    """Return the layout and the sharding of an array; no layout if it is deleted."""
+    if array.is_deleted():
+        return Format(None, array.sharding)
+    return Format(Layout(tuple(range(physical_aval(array.aval).ndim)), ()), array.sharding)
 
 
 def sharding_of(place: Any) -> Any:

@@ -34,6 +34,14 @@ def _on_host(leaf: Any) -> Any:
     return leaf.__array__() if is_array and not isinstance(leaf.dtype, dtypes.ExtendedDType) else leaf
 
 
+def copy_to_host_async(x: Any) -> Any:
+    """Begin to copy each array of a tree to the host, for a later `device_get`, and return the tree."""
+    for leaf in tree_leaves(x):
+        if hasattr(leaf, "copy_to_host_async"):
+            leaf.copy_to_host_async()
+    return x
+
+
 @traceback_util.api_boundary
 def block_until_ready(x: Any) -> Any:
     """Wait until every array in a tree is computed, and return the tree: for measuring times, since calls return before

@@ -5,12 +5,32 @@ JAX: jax/_src/core.py:ShapeDtypeStruct
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 from .. import core, runtime
 from ..base.jax_version import since
 from ..core import ShapedArray, dtypes
+
+
+@dataclasses.dataclass(frozen=True)
+class ArgInfo:
+    """One argument's aval, and whether its buffer is donated."""
+
+    _aval: Any
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The argument's shape."""
+        shape: tuple[int, ...] = self._aval.shape
+        return shape
+
+    @property
+    def dtype(self) -> Any:
+        """The argument's dtype."""
+        return self._aval.dtype
 
 
 class ShapeDtypeStruct:
