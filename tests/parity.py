@@ -631,6 +631,11 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
         "kept",
         "AttributeError, since an array with room for more is made more slowly",
     ),
+    (
+        "`memoryview(x)` of an array, with Python 3.11",
+        "the array's memory",
+        "TypeError, since a class written in Python can offer its memory from Python 3.12 on; `np.asarray(x)` is a view in both",
+    ),
     ("`jacrev(f, argnums=())`", "ValueError: Too few leaves", "`()`"),
     ("`scan(length=-1)`", "MLIRError: Invalid type", "ValueError, which names `length`"),
     (

@@ -96,7 +96,7 @@ NOT_COMPARED = (
     "jacobian", "jacrev", "remat",
     # by tests/test_as_jax.py
     "Ref", "new_ref", "Device", "NamedSharding", "P", "make_mesh", "pmap", "set_mesh", "shard_map", "with_sharding_constraint",
-    "CompilerEffortLevel", "copy_to_host_async",  # by tests/test_names_of_arrays.py
+    "copy_to_host_async",  # by tests/test_names_of_arrays.py
     # by tests/test_arrays_from_parts.py
     "live_arrays", "make_array_from_callback", "make_array_from_process_local_data", "make_array_from_single_device_arrays",
     "print_environment_info",

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 
 _TABLE = """\
-: CompilerEffortLevel Shard ad allow_f16_reductions array_garbage_collection_guard auto_pcast cloud_tpu_init
-copy_to_host_async ds empty_ref enable_checks enable_custom_prng free_ref freeze get_abstract_mesh get_mesh host_count
-host_id host_ids jax2tf_associative_scan_reductions legacy_prng_key make_user_context ref
-remove_size_one_mesh_axis_from_type smap softmax_custom_jvp thread_guard tools use_abstract_mesh
+: Shard ad allow_f16_reductions array_garbage_collection_guard auto_pcast cloud_tpu_init ds empty_ref enable_checks
+enable_custom_prng free_ref freeze get_abstract_mesh get_mesh host_count host_id host_ids
+jax2tf_associative_scan_reductions legacy_prng_key make_user_context ref remove_size_one_mesh_axis_from_type smap
+softmax_custom_jvp thread_guard tools use_abstract_mesh
 numpy: minmax top_k
 numpy.linalg:
 numpy.fft:

@@ -130,7 +130,7 @@ def _linspace(
         out = empty([*shape[:axis], 0, *shape[axis:]], dtype)
     if dtypes.issubdtype(dtype, np.integer) and not dtypes.issubdtype(out.dtype, np.integer):
         out = lax.floor(out)
-    result = out.astype(dtype)
+    result = convert(out, dtype)
     return (result, distance) if retstep else result
 
 
