@@ -215,9 +215,7 @@ _OF_JAX = {
     "tracer_error_num_traceback_frames": 5,
     "use_shardy_partitioner": True,
 }
-_PARSERS = dict.fromkeys(
-    ("optimization_level", "memory_fitting_level"), _one_of("UNKNOWN", "O0", "O1", "O2", "O3")
-)
+_PARSERS = dict.fromkeys(("optimization_level", "memory_fitting_level"), _one_of("UNKNOWN", "O0", "O1", "O2", "O3"))
 WITHOUT_EFFECT = {
     name: Option(name, default, _PARSERS.get(name) or _like(default), "an option of JAX's, without effect here")
     for name, default in _OF_JAX.items()
