@@ -21,7 +21,7 @@ from ..compiler.placement import Placement, default_placement
 from ..compiler.program import Program, build_executable, lower_program
 from ..interpreters import mlir
 from ..jaxpr import Jaxpr, printing
-from ..runtime import argument_keys, layouts
+from ..runtime import argument_keys
 from ..signature.api_util import CallForm
 from ..signature.shape_struct import ArgInfo, ShapeDtypeStruct
 from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
@@ -330,11 +330,13 @@ class Compiled(_Stage):
     @property
     def input_formats(self) -> Any:
         """The layouts and shardings of the arguments, as `(args, kwargs)`."""
+        layouts = late_rooms.import_room("..runtime.layouts", __package__)
         return tree_map(layouts.format_of_type, self.in_avals, self.input_shardings)
 
     @property
     def output_formats(self) -> Any:
         """The layouts and shardings of the results."""
+        layouts = late_rooms.import_room("..runtime.layouts", __package__)
         return tree_map(layouts.format_of_type, self.out_info, self.output_shardings)
 
     @property

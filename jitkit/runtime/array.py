@@ -17,11 +17,10 @@ from typing import Any, cast
 import numpy as np
 
 from .. import core, runtime
-from ..base import config, edits, errors, habits
+from ..base import config, edits, errors, habits, late_rooms
 from ..base.late_rooms import Slots
 from ..core import ShapedArray, Tracer, dtypes
 from ..core.operators import Operators
-from . import layouts
 
 
 class _ArrayMeta(type):
@@ -100,7 +99,7 @@ class Array(Operators, metaclass=_ArrayMeta):
         """Which devices hold which part (a `jax.sharding.Sharding`)."""
         return self._buf.sharding
 
-    format = property(layouts.format_of)
+    format = property(lambda self: late_rooms.import_room(".layouts", __package__).format_of(self))
 
     @property
     def device(self) -> Any:
