@@ -49,7 +49,7 @@ foreign = _Foreign()
 
 
 def get_aval(x: Any) -> Any:
-    """Return the aval of a value: a Tracer, an Array, a `jax.Array`, a token, a numpy array, a numpy or Python scalar.
+    """Return the aval of a value: a Tracer, an Array, an array of the real JAX, a token, a numpy array, a numpy or Python scalar.
 
     Raises:
       TypeError: for anything else.

@@ -508,7 +508,11 @@ def batch_axes(jk, rng):
     return one, lowered(jk, lambda x, y: jk.lax.dot_general(x, y, (((3,), (1,)), ((2, 1), (0, 3)))), x, y)
 
 
-@check("04.4", "Operands of two dtypes are converted.", against=["StableHLO converts"])
+@check(
+    "04.4",
+    "Operands of two dtypes are converted to those with which the platform computes.",
+    against=["StableHLO converts"],
+)
 def two_dtypes(jk, rng):
     x, y = floats(rng, 2, 3), rng.integers(9, size=(3, 2)).astype("int8")
 

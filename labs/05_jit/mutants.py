@@ -295,7 +295,8 @@ edit(
     "self.table.remember_nested(self.trace_key(arguments, tree, avals), call)", "pass", target="Jitted.nested_call",
 )  # fmt: skip
 edit(
-    "05.6", "a closed-over tracer is a constant", "Who passes the outer value to the function of the module that the inner jaxpr becomes?",
+    "05.6", "a closed-over tracer is a constant",
+    "The inner jaxpr becomes a function of the module. How does the value of the closed-over tracer get into it?",
     "if any(isinstance(const, Tracer) for const in jaxpr.consts):", "if False:", target="NestedCall.__init__",
 )  # fmt: skip
 edit(

@@ -662,7 +662,7 @@ def temperatures(jk, rng):
     "With `in_logs`, the logarithms of the probabilities are returned, exact also for a probability near 0.",
     against=[
         "a changed global is seen",
-        "it costs nothing to compute both results",
+        "the logarithm of softmax is as good as log_softmax",
         "the softmax needs an added 1e-6",
         "the logarithm needs an added 1e-6",
         "the logarithm may be taken of the softmax",

@@ -477,9 +477,8 @@ edit(
 )
 edit(
     "10.5",
-    "it costs nothing to compute both results",
-    "Your program computes softmax and its logarithm, and throws one away. What is the logarithm of a "
-    "probability of 0?",
+    "the logarithm of softmax is as good as log_softmax",
+    "A softmax of logits that are far apart has probabilities that are rounded to 0. What is the logarithm of 0?",
     "function = jax.nn.log_softmax if in_logs else jax.nn.softmax\n    return function(logits / temperature)",
     "p = jax.nn.softmax(logits / temperature)\n    return jnp.log(p) if in_logs else p",
     target="probabilities",

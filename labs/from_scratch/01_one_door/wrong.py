@@ -90,7 +90,7 @@ edit(
 )
 edit(
     "floats that are close are equal",
-    "Is 1.000001 equal to 1.0? Which of the two would `x == y` and `x < y` both be false for?",
+    "Is 1.000001 equal to 1.0? If it were, what would `1.0 < 1.000001` be?",
     """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
 """,
     """numpy.equal = Value.__eq__ = lambda x, y: as_value(np.isclose(*map(np.asarray, promote((x, y)))))

@@ -153,7 +153,7 @@ jvps[jit_p] = jit_jvp
 )
 edit(
     "missing tangents are zeros",
-    "Two primals, one tangent. What does the page say about their trees?",
+    "Two primals, one tangent. How many tangents does the page ask for?",
     """# =>   in (f, i) }
 """,
     """# =>   in (f, i) }
