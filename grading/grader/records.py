@@ -102,7 +102,7 @@ class Result(NamedTuple):
 
 
 class Provenance(NamedTuple):
-    """The other columns of `results`: what a result depends on, and `key`, a hash of that (`Grader.key`)."""
+    """The other columns of `results`: what a result depends on, and `key`, a hash of that (`Grader.keys`)."""
 
     key: str
     exercise: str

@@ -183,7 +183,7 @@ class Store:
         return json.loads(row[0]) if row else None
 
     def result(self, key: str) -> Result | None:
-        """Return the verdict on code that is kept under this key (`Grader.key`), or None."""
+        """Return the verdict on code that is kept under this key (`Grader.keys`), or None."""
         row = self._row(f"SELECT {', '.join(Result._fields)} FROM results WHERE key = ?", key)
         return Result(GradeStatus(row[0]), row[1], tuple(json.loads(row[2])), row[3]) if row else None
 
