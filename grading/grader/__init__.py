@@ -50,6 +50,7 @@ What was graded:
 store           SQLite: only added to
 standing        rows of the store -> what stands, by student, lab and exercise
 points          points in cents, which add up
+explain         a grade -> why it is what it is: its checks, flags and marks, and its verdict computed again
 similarity      submissions -> pairs that read alike
 tables          cells, JSON, and what a student is told of a check
 gradebooks      what stands -> Canvas, Moodle, Gradescope, nbgrader
