@@ -128,7 +128,6 @@ def test_status_and_traceback_are_pythons_own(tmp_path, end):
         b"# coding: nonsense\n",
     ],
 )
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="later versions of Python may word these errors otherwise")
 def test_a_file_is_read_in_the_encoding_that_it_declares(tmp_path, source):
     (tmp_path / "program.py").write_bytes(source)
     assert as_jax("program.py", cwd=tmp_path) == python("program.py", cwd=tmp_path)
