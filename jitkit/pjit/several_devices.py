@@ -100,7 +100,7 @@ def pmap(
     def mapped(*args: Any, **kwargs: Any) -> Any:
         return on_one(*args, **kwargs)
 
-    mapped.lower = on_one.lower  # type: ignore[attr-defined]
+    vars(mapped)["lower"] = on_one.lower
     return mapped
 
 
