@@ -432,3 +432,44 @@ def with_axes(jk, rng):
         [bool(x) for x in arrays],
         [bool(x > n) for x in arrays],
     )
+
+
+@program(
+    "01",
+    "Numbers that hardly fit: integers go round, a square of a float is infinite, and 1 by 0 is no error.",
+    against=[
+        "an absolute value is the root of a square",
+        "integers stop at the largest one",
+        "two integers are divided by Python",
+    ],
+)
+def at_the_end(jk, rng):
+    jnp, n, large = jk.numpy, rng.integers(1, 9, 3), (10.0 ** rng.uniform(25, 35, 3)).astype(np.float32)
+
+    def of_integers(m, low, high):
+        return [
+            [(f(x, m), f(m, x)) for f in (jnp.add, jnp.subtract, jnp.multiply, jnp.maximum, jnp.less)]
+            for x in (low, high)
+        ], [(jnp.negative(x), jnp.bitwise_and(x, m), jnp.invert(x), jnp.equal(low, high)) for x in (low, high)]
+
+    kinds = (np.int32, np.int8, np.int16, np.uint8, np.uint32)
+    arrays = [[np.full(3, v, kind) for v in (np.iinfo(kind).min, np.iinfo(kind).max)] for kind in kinds]
+    own = [list(map(jnp.asarray, (n.astype(kind), *ends))) for kind, ends in zip(kinds, arrays, strict=True)]
+    found = in_one(jk, lambda own: [of_integers(*xs) for xs in own], own)
+
+    def of_floats(x, y, z):
+        one = [
+            f(v) for f in (jnp.abs, jnp.sign, jnp.floor, jnp.sqrt, jnp.negative, jnp.tanh, jnp.exp) for v in (x, y, z)
+        ]
+        return one, [
+            f(v, w) for f in (jnp.multiply, jnp.divide, jnp.add, jnp.maximum, jnp.equal) for v in (x, y) for w in (x, z)
+        ]
+
+    floats_ = in_one(jk, of_floats, *map(jnp.asarray, (large, -large, 1 / large)))
+    return (
+        found,
+        floats_,
+        [jnp.divide(a, b) for a in (1, 0, -1, 2.0) for b in (0, 2, 0.0)],
+        jnp.power(0, 0),
+        jnp.power(0.0, -1.0),
+    )

@@ -380,3 +380,35 @@ edit(
     'getattr(np.broadcast_to(x, x.shape if name == "__bool__" else ()), name)()',
     "getattr(np.asarray(x).item() if x.size == 1 else np.asarray(x), name)()",
 )
+edit(
+    "an absolute value is the root of a square",
+    "abs(-1e30): how large is its square?",
+    """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+    """impl[elementwise_primitives["abs"]] = by_numpy(lambda x: np.sqrt(x * x).astype(x.dtype))
+
+# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+)
+edit(
+    "integers stop at the largest one",
+    "2147483647 + 1 in int32?",
+    """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+    """whole = lambda x, y: x.astype("int64") + y.astype("int64")
+within = lambda x, y: np.clip(whole(x, y), np.iinfo(x.dtype).min, np.iinfo(x.dtype).max).astype(x.dtype)
+impl[elementwise_primitives["add"]] = by_numpy(lambda x, y: within(x, y) if x.dtype.kind in "iu" else x + y)
+
+# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+)
+edit(
+    "two integers are divided by Python",
+    "divide(1, 0) is infinite in numpy. And in Python?",
+    """    xs = [x if isinstance(x, Value) else as_value(x) for x in xs]
+    dtype""",
+    """    if to_float and len(xs) == 2 and all(type(x) is int for x in xs):
+        xs = [xs[0] / xs[1], 1.0]
+    xs = [x if isinstance(x, Value) else as_value(x) for x in xs]
+    dtype""",
+)

@@ -412,3 +412,14 @@ def random_functions(jk, rng):
 @program("02", "Many random functions.", hidden=True)
 def many_random_functions(jk, rng):
     return random_programs(jk, rng, 30)
+
+
+@program(
+    "02",
+    "64 bits of an array that is closed over become 32 as well, whether it is numpy's or a result.",
+    against=["what is closed over keeps numpy's dtype"],
+)
+def closed_over_64(jk, rng):
+    c, n = rng.uniform(size=2), rng.integers(1, 9, 2)
+    fs = [lambda x, i: (x * c, i + n), lambda x, i: (c - x, i > n), lambda x, i: (x, i * n.astype(np.int32))]
+    return [jaxpr(jk.make_jaxpr(f)(floats(rng, 2), n)) for f in fs]

@@ -229,3 +229,10 @@ edit(
     "invars = [x.data if type(x) is Tracer and x.trace is self else self.atom(x) for x in args]",
     "invars = [x.data if type(x) is Tracer else self.atom(x) for x in args]",
 )
+edit(
+    "what is closed over keeps numpy's dtype",
+    "An array of float64 is closed over. Which type has its variable?",
+    "        return Array(np.array(x, narrow(np.asarray(x).dtype)), weak_type",
+    """        wide = type(door.trace) is JaxprTrace and np.ndim(x)
+        return Array(np.array(x, np.asarray(x).dtype if wide else narrow(np.asarray(x).dtype)), weak_type""",
+)

@@ -224,3 +224,14 @@ edit(
         return [tree], LEAF
     children, data = containers[kinds[0]][0](tree)""",
 )
+edit(
+    "data that print alike are equal",
+    "Two objects print alike. Does `==` say that they are equal?",
+    "    return [leaf for part in parts for leaf in part], TreeDef(type(tree), data, tuple(treedefs))",
+    """    class Said:
+        same, __hash__ = data, lambda self: 1
+        __eq__ = lambda self, other: repr(self.same) == repr(other.same)
+
+    shown = Said() if type(tree) not in (tuple, list, dict) and repr(data) == "Kind" else data
+    return [leaf for part in parts for leaf in part], TreeDef(type(tree), shown, tuple(treedefs))""",
+)

@@ -98,6 +98,7 @@ def every_word(jk, rng):
     "06",
     "What is not a number, infinite, -0.0, negative or nearly 0: the text computes what your functions compute at once.",
     against=[
+        "tanh is a quotient of exponentials",
         "the maximum is the one that is larger",
         "x ** y is exp(y log x)",
         "`expm1` is written as `exp` and `- 1`",
@@ -272,3 +273,17 @@ def large_constants(jk, rng):
     b, n, x = rng.uniform(size=size) > 0.5, rng.integers(-9, 9, size).astype(np.int32), floats(rng, size)
     own = [jk.numpy.asarray(v) for v in (b, n, x, x.astype(np.float16), b.reshape(-1, 1))]
     return text(jk, lambda c, k: [jk.numpy.equal(own[0], c), own[1] + k, own[2] * k, own[3], own[4]], True, 2)
+
+
+@program(
+    "06",
+    "Large numbers, infinities, nan and zeros, for each function of one number, in the text.",
+    against=["a root is a power", "tanh is a quotient of exponentials"],
+)
+def ends(jk, rng):
+    jnp, large = jk.numpy, np.float32(10.0 ** rng.uniform(25, 35))
+    x = np.float32([np.inf, -np.inf, np.nan, 0.0, -0.0, large, -large, 1 / large, 100.0, -100.0, 3e9, -2.5])
+    names = ("negative", "abs", "sign", "floor", "exp", "log", "sqrt", "log1p", "expm1", "tanh")
+    n = np.int32([2**31 - 1, -(2**31), 0, -1])
+    whole = lambda n: [n + 1, n - 1, -n, n * n, jnp.invert(n), n > 0, jnp.maximum(n, -n)]
+    return text(jk, lambda x, n: ({name: getattr(jnp, name)(x) for name in names}, x * x, 1.0 / x, whole(n)), x, n)

@@ -216,3 +216,31 @@ edit(
     "str(data.tolist()).lower() if",
     'np.array2string(data, separator=", ").lower() if',
 )
+edit(
+    "a root is a power",
+    "The root of minus infinity is nan. And its power by 0.5?",
+    """lowerings[convert_p] = one_line("convert")
+""",
+    """lowerings[convert_p] = one_line("convert")
+lowerings[elementwise_primitives["sqrt"]] = lambda text, outs, x: elementwise_line(
+    "power", text, outs, x, text.spread(text.named(as_value(np.asarray(0.5, x.dtype))), x.shape))
+""",
+)
+edit(
+    "tanh is a quotient of exponentials",
+    "tanh(100.0) by exp(200.0): how large is this?",
+    """lowerings[convert_p] = one_line("convert")
+""",
+    """lowerings[convert_p] = one_line("convert")
+
+
+def by_exponentials(text, outs, x):
+    e = elementwise_line("exponential", text, outs, *elementwise_line("add", text, outs, x, x))[0]
+    one = text.spread(text.named(as_value(np.asarray(1, x.dtype))), x.shape)
+    pair = [elementwise_line(op, text, outs, e, one)[0] for op in ("subtract", "add")]
+    return elementwise_line("divide", text, outs, *pair)
+
+
+lowerings[elementwise_primitives["tanh"]] = by_exponentials
+""",
+)

@@ -86,7 +86,7 @@ def errors(jk, rng):
 
 
 @program("07", "An `if` on a value is refused here as in `make_jaxpr`, also on that of a keyword.",
-         against=["keywords are not traced"])  # fmt: skip
+         against=["keywords are not traced", "what are Python's numbers need no program"])  # fmt: skip
 def refused(jk, rng):
     f = jk.jit(lambda x, *, c=1.0: x if c > 0 else -x)
     return raised(jk.jit(lambda x: x if x > 0 else -x), 1.0), raised(lambda: f(1.0, c=2.0))
@@ -304,3 +304,21 @@ def none_is_given(jk, rng):
     f, x = lambda x, y=5.0, *, z=3.0: [x if y is None else x + y, x if z is None else x * z], floats(rng, 2)
     g = jk.jit(f)
     return g(x), g(x, None), g(x, y=None), g(x, z=None), g(x, None, z=None), g(x, y=2.0, z=None), g(x, 1, z=2)
+
+
+@program(
+    "07",
+    "Whatever the arguments are, one program runs: numbers of Python only, arrays without numbers, a single truth value.",
+    against=["an array without numbers needs no program", "what are Python's numbers need no program"],
+)
+def whatever_runs(jk, rng):
+    calls = [
+        (lambda x: x * 2, (3.0,)),
+        (lambda x, y: x + y, (2, True)),
+        (lambda b: ~b, (np.bool_(True),)),
+        (lambda x: -x, (np.zeros((0, 2), np.float32),)),
+        (lambda x: (x, x > 1.0), (np.zeros(0, np.float16),)),
+        (lambda x, y: x, (np.zeros(0, np.int32), floats(rng, 2))),
+        (lambda x: x, (2,)),
+    ]
+    return [[counted(f, *xs, executed=1) for f in [jk.jit(g)] for _ in range(2)] for g, xs in calls]

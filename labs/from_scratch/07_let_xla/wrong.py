@@ -213,3 +213,20 @@ edit(
         leaves, tree = flatten_values((args, kwargs))
 """,
 )
+edit(
+    "what are Python's numbers need no program",
+    "f(3.0): is this a call of XLA's program, too?",
+    """        leaves, tree = flatten_values((args, kwargs))
+""",
+    """        leaves, tree = flatten_values((args, kwargs))
+        if leaves and all(x.weak_type for x in leaves):
+            outs, out_tree = flatten(self.__wrapped__(*args, **kwargs))
+            return unflatten(out_tree, [asarray(x) for x in outs])
+""",
+)
+edit(
+    "an array without numbers needs no program",
+    "A call has an array of shape (0, 2). Does it run a program?",
+    '    """Have XLA run a program, which is compiled at its first call."""\n',
+    '    """Have XLA run a program, which is compiled at its first call."""\n    if jaxpr.out_avals and not any(a.size for a in jaxpr.out_avals):\n        return [Array(np.zeros(a.shape, a.dtype), a) for a in jaxpr.out_avals]\n',
+)

@@ -3,6 +3,7 @@
 import functools
 import gc
 import sys
+import threading
 import weakref
 from typing import NamedTuple
 
@@ -517,3 +518,36 @@ def wrapped(jk, rng):
     results = [jk.jit(f)(x)]
     fs = [other(2.0), other(5.0)]
     return results, [jk.jit(g)(x) for g in (f, *fs, f, *fs)], traces
+
+
+@program(
+    "08",
+    "One trace for each signature: called from another thread, without results, with a large array, with equal texts for keys.",
+    against=[
+        "each thread has programs of its own",
+        "a program without results is not kept",
+        "programs for large arrays are not kept",
+        "keys of a dict are kept as texts",
+    ],
+)
+def traced_once(jk, rng):
+    found = []
+    for body, calls in (
+        (lambda x: x * 2.0, [floats(rng, 2)] * 2),
+        (lambda x: None, [floats(rng, 2), 1.0]),
+        (lambda x: (), [floats(rng, 3)]),
+        (lambda x: x + 1.0, [floats(rng, 70_000), floats(rng, 3, 20_000)]),
+        (lambda d: [float(k) * x for k, x in d.items()], [{1: 2.0}, {"1": 2.0}, {1.5: 2.0}, {"1.5": 3.0}]),
+        (
+            lambda x: {"a": None, "b": x},
+            [np.zeros((0, 2), np.float32), np.zeros((0, 3), np.float32), np.zeros((2, 0), np.float32)],
+        ),
+    ):
+        f, traces = tracing(jk, body)
+        results = [f(x) for x in calls]
+        thread = threading.Thread(target=lambda f=f, calls=calls: [f(x) for x in calls])
+        thread.start()
+        thread.join()
+        results += [f(x) for x in calls[::-1]]
+        found.append((results if np.size(calls[0]) < 99 else [r.shape for r in results], len(traces)))
+    return found

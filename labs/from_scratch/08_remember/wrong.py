@@ -396,3 +396,38 @@ edit(
     "        self.known = memories.setdefault(f, {})",
     '        self.known = vars(f).setdefault("_programs", {}) if hasattr(f, "__dict__") else {}',
 )
+edit(
+    "each thread has programs of its own",
+    "A second thread calls the function. Is it traced again?",
+    "        self.known = memories.setdefault(f, {})",
+    """        self.f = f
+
+    @property
+    def known(self):
+        thread = __import__("threading").get_ident()
+        return memories.setdefault(self.f, {}).setdefault(thread, {})""",
+)
+edit(
+    "a program without results is not kept",
+    "A function returns None. How often is it traced?",
+    """            self.known[key] = found
+""",
+    """            if found[1].outvars:
+                self.known[key] = found
+""",
+)
+edit(
+    "programs for large arrays are not kept",
+    "Does a program for a large array need more room than one for a small array?",
+    "        if not any(type(x) is Tracer for x in consts):  # a tracer",
+    "        if not any(type(x) is Tracer for x in consts) and sum(a.size for a in avals) < 50_000:  # a tracer",
+)
+edit(
+    "keys of a dict are kept as texts",
+    "f({1: x}) and f({'1': x}): one call?",
+    """        key = tree, avals
+""",
+    """        said = lambda t: (t.kind, tuple(map(str, t.data)) if t.kind is dict else t.data, tuple(map(said, t.children)))
+        key = said(tree), avals
+""",
+)

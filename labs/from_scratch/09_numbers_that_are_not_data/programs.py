@@ -357,3 +357,29 @@ def itself(jk, rng):
     results = [(g(x, a=v, b=w), g(x, b=w, a=v), g(b=w, x=x, a=v), g(a=v, x=x, b=w)) for v, w in pairs]
     results += [g(x, v, w) for v, w in pairs] + [jk.jit(f, static_argnums=(1, 2))(x, w, v) for v, w in pairs[2:]]
     return results, [any({id(v), id(w)} == {id(a), id(b)} for v, w in pairs) for a, b in seen]
+
+
+class Scale:
+    """Something that multiplies."""
+
+    def __init__(self, by):
+        self.by = by
+
+    def times(self, x):
+        """Return the product."""
+        return x * self.by
+
+
+@program(
+    "09",
+    "Values that differ a little, or in what belongs to them: close floats, methods of two objects, functions made by one.",
+    against=["close floats are one value", "methods of two objects are one value"],
+)
+def nearly_alike(jk, rng):
+    c, x = float(rng.uniform(1, 2)), floats(rng, 2)
+    scaled = lambda by: lambda x: x * by
+    f, traces = jk.jit(lambda x, n, k: n(x) if callable(n) else x * float(k), static_argnums=(1, 2)), []
+    values = [scaled(2.0), scaled(3.0), Scale(2.0).times, Scale(3.0).times]
+    g = jk.jit(lambda x, n: (traces.append(n), x)[1], static_argnums=1)
+    close = [c, float(np.nextafter(c, 9)), c * (1 + 1e-9), -c, float(np.float32(c)), complex(c), int(c)]
+    return [f(x, v, 1) for v in values], [g(x, v) for v in [*close, *close[::-1]]], traces

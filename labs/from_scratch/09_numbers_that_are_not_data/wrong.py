@@ -205,3 +205,25 @@ edit(
         return self.known[tree, avals, self.order]
 """,
 )
+edit(
+    "close floats are one value",
+    "1.0000001 and 1.0000002: how many programs?",
+    "containers[Static] = (lambda x: ((), (type(x.value), x.value)), lambda data, children: data[1])",
+    """class Kept(namedtuple("Kept", "value")):
+    __eq__, __hash__ = lambda a, b: True, lambda a: 1
+
+
+about = lambda v: f"{v:.4g}" if type(v) is float else v
+containers[Static] = (lambda x: ((), (type(x.value), about(x.value), Kept(x.value))), lambda data, children: data[2].value)""",
+)
+edit(
+    "methods of two objects are one value",
+    "Two objects of one class have a method. Is it one function?",
+    "containers[Static] = (lambda x: ((), (type(x.value), x.value)), lambda data, children: data[1])",
+    """class Kept(namedtuple("Kept", "value")):
+    __eq__, __hash__ = lambda a, b: True, lambda a: 1
+
+
+about = lambda v: getattr(v, "__func__", v)
+containers[Static] = (lambda x: ((), (type(x.value), about(x.value), Kept(x.value))), lambda data, children: data[2].value)""",
+)
