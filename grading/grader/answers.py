@@ -256,7 +256,9 @@ def _other_imports(node: ast.Import | ast.ImportFrom, known: Collection[str], pa
 
 
 def _put_in(item: Item, functions: dict[Target, LearnerFile], whole: bool) -> Item:
-    """Return the item with the code of an exercise, digests of it, and flags. With `whole`, make the code of whole modules in any case."""
+    """Return the item with the code of an exercise, digests of it, and flags. The code is a patch for the holes, if one can be made. The
+    code of whole modules is added if there is no patch, if a target is in a module of `LATE`, or with `whole`.
+    """
     submission = Submission(functions)
     patch = holes.patch(functions)
     whole = whole or patch is None or any(target.module.startswith(LATE) for target in functions)

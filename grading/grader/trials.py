@@ -143,7 +143,7 @@ class Trials:
 
     @functools.cached_property
     def reference_digest(self) -> str:
-        """Return the first digits of a hash of jitkit's code, without benchmarks."""
+        """Return the first digits of a hash of all Python files of jitkit but those of `jitkit.bench`."""
         files = sorted(path for path in PACKAGE.rglob("*.py") if "bench" not in path.parts)
         return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 

@@ -107,8 +107,8 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
       broadcast_dimensions: for each axis of `operand`, its axis in the result.
 
     Raises:
-      TypeError: they do not fit together. But without `broadcast_dimensions`, an array with as many axes as `shape` is
-        returned unchanged.
+      TypeError: the arguments do not fit together. But if `broadcast_dimensions` is empty, an array with as many axes as
+        `shape` is returned unchanged, even if its sizes differ.
     """
     if np.ndim(operand) == len(shape) and not len(broadcast_dimensions) and is_array(operand):
         return asarray(operand)

@@ -97,7 +97,7 @@ class _Promoter:
         ranks = [None if rank is None or aval.ndim == rank else _rank_raiser(rank - aval.ndim) for aval in avals]
         plan = dtype, conversions if any(conversions) else None, ranks if any(ranks) else None
         options = config.local.state.options
-        # Warnings, of ranks and of values that were made in x64 mode, must be repeated each time.
+        # A plan whose making may warn (of ranks, or of values that were made in x64 mode) is not kept: each call must warn.
         if options.numpy_rank_promotion != "warn" and all(
             dtypes.canonicalize_dtype(aval.dtype) == aval.dtype for aval in avals
         ):

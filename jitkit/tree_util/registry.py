@@ -128,7 +128,7 @@ def register_pytree_node(
     unflatten_func: Unflatten,
     flatten_with_keys_func: FlattenWithKeys | None = None,
 ) -> None:
-    """Make instances of a class nodes.
+    """From now on, treat instances of a class as nodes of trees.
 
     `flatten_func(node)` returns children and metadata, `unflatten_func(metadata, children)` the node. The metadata need
     a hash and an equality: `jit` compiles for them. `flatten_with_keys_func` returns pairs of a key entry and a child

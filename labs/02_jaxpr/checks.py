@@ -634,7 +634,7 @@ def another_of_that_type(jk, rng):
 
 @check(
     "02.5",
-    "No variable is bound twice: neither by two equations, nor by one.",
+    "No variable is bound twice: neither by two equations, nor as two inputs.",
     against=["a variable can be assigned again"],
     fixed="a law has its own words",
 )

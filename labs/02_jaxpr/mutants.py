@@ -806,7 +806,7 @@ def process_primitive_in_comprehensions(self, primitive, args, params):
 edit(
     "02.1",
     "weak types are for Python's numbers only",
-    "`x * 2.0` for a Python number x: is its type as weak as that of x?",
+    "An argument x was passed as a Python number. Is the type of `x * 2.0` as weak as that of x?",
     "        var = Var(out)\n",
     "        out = out.update(weak_type=False)\n        var = Var(out)\n",
     target="DynamicJaxprTrace.emit",

@@ -18,7 +18,7 @@ edit(
     'return "true" if x else "false"', "return str(bool(x))", target="scalar_text",
 )  # fmt: skip
 edit(
-    "04.1", "six digits are enough", "Read your text again with `float`: is it the number that it was?",
+    "04.1", "six digits are enough", "`dtype.type(float(text))` reads your text: is that x again? Try 1/3.",
     " and dtype.type(float(decimal)) == x", "", target="scalar_text",
 )  # fmt: skip
 edit(

@@ -308,7 +308,7 @@ edit(
     "(False,) * len(self.outer) + donated", "(False,) * (len(self.outer) + len(donated))", target="NestedCall.__init__",
 )  # fmt: skip
 edit(
-    "05.6", "a call returns a list", "`bind` returns a list. And the function?",
+    "05.6", "a call returns a list", "`jit_p.bind` returns a flat list. What does the user's function return?",
     "return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))",
     "return jit_p.bind(*self.outer, *leaves, **self.params)", target="NestedCall.bind",
 )  # fmt: skip

@@ -680,7 +680,7 @@ def chosen_by_numpy(x, threshold, size):
 @mutant(
     "10.6",
     "the caller will jit the function",
-    "What does `observed` compile, when it is called by itself?",
+    "Code without `jit` calls `observed`. Is anything compiled then?",
     target="observed",
 )
 def observed_by_numpy(mean, count, x):

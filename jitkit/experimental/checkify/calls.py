@@ -150,7 +150,7 @@ def _(
 
 @remembered
 def _body_and_condition(cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int) -> Jaxpr:
-    """Return the body, with the constants of the condition first, that also evaluates the condition on its results."""
+    """Return a body that also evaluates the condition on its results. Its first arguments are the constants of the condition."""
 
     def both(*args: Any) -> list[Any]:
         outs = eval_jaxpr(body_jaxpr, body_jaxpr.consts, *args[cond_nconsts:])

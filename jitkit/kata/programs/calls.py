@@ -158,7 +158,9 @@ def misses(choices: Choices) -> str:
 
 
 def tables(choices: Choices) -> str:
-    """Return a program on a table of bounded size that notes the table's entries after each hit and miss."""
+    """Return a program that looks up keys in a small `Table`, the LRU cache of a jitted function. After each hit and miss it notes the
+    entries in order, which executables are kept, and whether the table is crowded.
+    """
     size = choices.of((2, 1, 3, 4))
     lines = [
         "import types",

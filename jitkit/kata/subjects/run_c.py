@@ -33,8 +33,8 @@ _PARAMETER = re.compile(r"(\w+)$")
 
 
 class CError(Exception):
-    """Raised for a text that a C compiler would refuse, for a line of a form that jitkit's compiler does not write, and for an index beyond
-    the end of an array.
+    """Raised for a text that a C compiler would refuse, for a line of a form that jitkit's compiler does not write, and for an index
+    outside of an array.
     """
 
 

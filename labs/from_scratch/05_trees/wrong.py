@@ -46,7 +46,7 @@ edit(
 )
 edit(
     "a text is a container of letters",
-    "A tree has a text for a leaf. How many leaves are that?",
+    "A tree has a string for a leaf. How many leaves is that?",
     """# >>> print(tree_map(lambda x, y: x + y, {'b': 1, 'a': [2, None]}, {'a': [30, None], 'b': 40}))
 """,
     """containers[str] = (lambda x: ((x,), None) if len(x) < 2 else (tuple(x), None), lambda data, xs: ''.join(map(str, xs)))

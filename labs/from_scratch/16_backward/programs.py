@@ -43,7 +43,7 @@ def operations(jk, rng):
 @program(
     "16",
     "The cotangent of a broadcast operand is summed.",
-    against=["a cotangent has the shape of the result", "the cotangent of a broadcast is the first"],
+    against=["a cotangent has the shape of the result", "the cotangent of a broadcast is the largest"],
 )
 def broadcasting(jk, rng):
     f = lambda x, y, c: jk.numpy.sum(x[:, None] * y + c)

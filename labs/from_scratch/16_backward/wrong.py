@@ -75,7 +75,7 @@ edit(
     "grads[0] if len(grads) == 1 else grads",
 )
 edit(
-    "the cotangent of a broadcast is the first",
+    "the cotangent of a broadcast is the largest",
     "A number is added to each of three elements. Is its cotangent the largest of theirs, or their sum?",
     "reshape(reduce_sum_p(ct, axis=tuple(axes)) if axes else ct, x.aval.shape)",
     "reshape(numpy.max(ct, axes) if axes else ct, x.aval.shape)",

@@ -95,7 +95,7 @@ edit(
 )
 edit(
     "products of truth values are added",
-    "256 times True: what is left of it in a byte?",
+    "`x @ y` of truth values adds up 256 products that are True, in one byte. What is in it then?",
     'add, times = ("or", "and") if v.aval.dtype == BOOL else ("add", "mul")',
     'add, times = "add", "mul"',
 )
