@@ -1078,7 +1078,7 @@ def run_while(*args, num_consts, cond_jaxpr, body_jaxpr):
     return [convert(x, a.dtype, a.weak_type) for x, a in zip(carry, body_jaxpr.out_avals, strict=True)]
 
 
-# If a weak number comes out of the body as the type `a`, convert it to the type with which it has to go in.
+# `x` is a weak part of the carry, and `a` the type with which the body returns it: convert `x` to the type of both.
 strengthened = lambda x, a: convert(x, common_type((x.aval, a), False)[0], a.weak_type and a.dtype == x.dtype)
 
 
@@ -1557,7 +1557,7 @@ linear_in(
 linear_in(dot_p, lambda ct, x, y, letters: dot_p(ct, y, letters=letters[::-1]),
           lambda ct, x, y, letters: dot_p(ct, x, letters=(letters[2], *letters[:2])))
 
-# Inner programs of equations are transposed as a whole.
+# An equation with a program inside (`jit`, `cond`, `scan`) is transposed with that program as a whole.
 
 
 @functools.lru_cache(256)

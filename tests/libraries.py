@@ -41,7 +41,7 @@ SEED = {"PYTHONHASHSEED": "0"}
 
 class Library(NamedTuple):
     """A library: its name in the registry and as a module, the share of its tests that must pass, and its test files, without `_test.py`
-    (none if its tests are not run).
+    (none if not run by this command).
 
     An example must give JAX's bits. `programs` has the names of the examples; if it is empty, one example has the library's name. If the
     wheel has no tests, `sdist` is their folder in the source distribution, and the files' names are complete but for `.py`.
@@ -259,7 +259,7 @@ class Row(NamedTuple):
         return self.here >= self.library.least * self.on_jax and self.equal == self.values > 0
 
     def line(self) -> str:
-        tests = "its tests are not run" if not self.library.files else ""
+        tests = "not run by this command" if not self.library.files else ""
         share = f"{self.here} ({100 * self.here / max(self.on_jax, 1):.1f} %)"
         cells = ["-", tests, ""] if tests else [str(self.on_jax), share, f"{self.ratio:.2f}"]
         bits = f"all {self.values} values" if self.equal == self.values else f"{self.equal} of {self.values} values"
