@@ -16,6 +16,7 @@ _NOT_HERE = (
     "{} is not here: jitkit leaves it to XLA how arrays lie in memory, and their layout is row-major. "
     "Give a sharding, or a Format without a layout."
 )
+_PARTS = ("major_to_minor", "tiling", "sub_byte_element_size_in_bits")
 
 
 class _Auto:
@@ -39,17 +40,17 @@ class Layout:
         self.sub_byte_element_size_in_bits = sub_byte_element_size_in_bits
 
     def _parts(self) -> tuple[Any, ...]:
-        return self.major_to_minor, self.tiling, self.sub_byte_element_size_in_bits
+        return tuple(getattr(self, name) for name in _PARTS)
 
     def __repr__(self) -> str:
-        names = ("major_to_minor", "tiling", "sub_byte_element_size_in_bits")
-        return f"Layout({', '.join(f'{name}={part}' for name, part in zip(names, self._parts(), strict=True))})"
+        return f"Layout({', '.join(f'{name}={part}' for name, part in zip(_PARTS, self._parts(), strict=True))})"
 
     def __hash__(self) -> int:
         return hash(self._parts())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Layout) and self._parts() == other._parts()
+        """Return whether both are the same layout. One of JAX's can be: JAX compares that of an argument with its default."""
+        return self._parts() == tuple(getattr(other, name, self) for name in _PARTS)
 
 
 class Format:
