@@ -293,7 +293,6 @@ class JaxprTrace:
     def jaxpr(self, outs):
         """Return the program that returns these values."""
         outvars = [self.atom(as_value(x)) for x in outs]
-        self.is_over = True
         variables, values = unzip(self.constants.values())
         return Jaxpr(variables, self.invars, self.eqns, outvars, values)
 
@@ -1102,8 +1101,7 @@ def while_loop(cond_fun, body_fun, init):
     test, tree = trace_tree(cond_fun, TreeDef(tuple, None, out_tree.children[:1]), [x.aval for x in carry])
     must_agree("cond_fun output and a boolean scalar", test.out_avals, [Aval((), BOOL)], tree, LEAF)
     consts, [test, body] = hoist(test, body)
-    outs = while_p.bind(*consts, *carry, num_consts=len(consts), cond_jaxpr=test, body_jaxpr=body)
-    return unflatten(out_tree, outs)[0]
+    return unflatten(out_tree, while_p.bind(*consts, *carry, num_consts=len(consts), cond_jaxpr=test, body_jaxpr=body))[0]
 
 
 lax.while_loop = while_loop
@@ -1111,8 +1109,7 @@ lax.while_loop = while_loop
 
 def lower_while(text, outs, *xs, num_consts, cond_jaxpr, body_jaxpr):
     """Write two regions, each with the carry as its arguments."""
-    consts, carry = split_list(xs, num_consts)
-    xs, declared = text.arguments(outs)
+    (consts, carry), (xs, declared) = split_list(xs, num_consts), text.arguments(outs)
     regions = [region(text, jaxpr, consts + xs, f"^bb0({declared}):\n") for jaxpr in (cond_jaxpr, body_jaxpr)]
     return text.op(f'"stablehlo.while"({names(carry)}) ({", ".join(regions)})', carry, outs)
 
@@ -1435,6 +1432,7 @@ def linearize(f, primals):
     trace = LinearTrace([x.aval for x in primals])
     tangents = [t if x.dtype.kind == "f" else None for x, t in zip(primals, trace.tracers, strict=True)]
     outs, dots = asked(trace, jvp_flat, f, primals, tangents)
+    trace.is_over = True
     return outs, trace.jaxpr([0.0 if t is None else t for t in dots])  # `backward` ignores numbers
 
 

@@ -301,9 +301,9 @@ BAD_IN_A_RUNG = {
 @pytest.mark.parametrize("name", keeping(list(BAD_IN_A_RUNG), "it never returns", "it kills the process"))
 def test_where_one_rung_hangs_or_dies_the_others_are_still_checked(name, tmp_path, kept):
     text, status, said = BAD_IN_A_RUNG[name]
-    bad = package(tmp_path, f"{prefix(SOLUTION, '04')}\n\n{text}\n\ncore.eval_jaxpr = bad\n")
+    bad = package(tmp_path, f"{prefix(SOLUTION, '05')}\n\n{text}\n\ncore.eval_jaxpr = bad\n")
     climber = Climber(kept, hidden_programs(), seconds=1.5)  # hidden programs run last, those of all rungs
-    verdicts = climber.climb(bad, [RUNGS["01"], RUNGS["03"], RUNGS["04"]])
+    verdicts = climber.climb(bad, [RUNGS["01"], RUNGS["03"], RUNGS["05"]])
     assert [v.passed for v in verdicts] == [True, False, True]
     assert verdicts[1].first_failure.status == status
     assert said in verdicts[1].first_failure.sentence
@@ -355,9 +355,9 @@ def test_a_package_that_cannot_be_imported_forgets_nothing_and_a_fallen_rung_doe
     assert main(["start", "--from-scratch", str(tmp_path / "my-jax")]) == 0
     monkeypatch.chdir(tmp_path / "my-jax")
     file = tmp_path / "my-jax" / "myjax.py"
-    file.write_text(prefix(SOLUTION, "04"))
-    assert main(["check", "04"]) == 0
-    file.write_text(prefix(SOLUTION, "04") + "\nimport os\nos._exit(4)\n")
+    file.write_text(prefix(SOLUTION, "05"))
+    assert main(["check", "05"]) == 0
+    file.write_text(prefix(SOLUTION, "05") + "\nimport os\nos._exit(4)\n")
     capsys.readouterr()
     assert main(["check"]) == 1
     said = capsys.readouterr().out
@@ -365,25 +365,25 @@ def test_a_package_that_cannot_be_imported_forgets_nothing_and_a_fallen_rung_doe
     assert "fell" not in said
     assert "✗" not in said
     file.write_text(
-        prefix(SOLUTION, "04").replace(
+        prefix(SOLUTION, "05").replace(
             "core.eval_jaxpr, as_function = eval_jaxpr", "core.eval_jaxpr, as_function = None"
         )
     )
     assert main(["check"]) == 1
     said = capsys.readouterr().out
     assert "Rung 03 Run it again fell" in said
-    for line in ("pass  02 Write it down", "fail  03 Run it again", "pass  04 Types", "fail  05 Trees"):
+    for line in ("pass  02 Write it down", "fail  03 Run it again", "pass  05 Trees", "fail  06 Speak StableHLO"):
         assert line in said
     assert main(["check", "02"]) == 0
     capsys.readouterr()
     assert main(["check"]) == 1
-    assert "pass  04 Types" in capsys.readouterr().out
-    file.write_text(prefix(SOLUTION, "04").replace("def asked(", "def renamed("))
+    assert "pass  05 Trees" in capsys.readouterr().out
+    file.write_text(prefix(SOLUTION, "05").replace("def asked(", "def renamed("))
     assert main(["check"]) == 1
-    assert "fail  04 Types" in capsys.readouterr().out
-    file.write_text(prefix(SOLUTION, "04"))
+    assert "fail  05 Trees" in capsys.readouterr().out
+    file.write_text(prefix(SOLUTION, "05"))
     assert main(["check"]) == 0  # failed rungs are checked again, up to the last rung that the package had reached
-    assert "pass  04 Types" in capsys.readouterr().out
+    assert "pass  05 Trees" in capsys.readouterr().out
 
 
 def test_machine_code_is_kept_from_save_to_save_and_damage_does_no_harm(tmp_path, monkeypatch):
