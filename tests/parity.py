@@ -104,7 +104,7 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
     (
         _KIND + r"jax\.(grad|value_and_grad|vjp)\(",
         "`grad`, `value_and_grad`, `vjp`",
-        "some sums of cotangents have another order",
+        "some sums of cotangents are in another order",
     ),
     (
         r"(bool|int32|uint8): jax\.(jvp|linear_transpose)\(",
@@ -495,15 +495,16 @@ This page is written by `python tests/parity.py --write`, which runs a call of e
 jitkit, and checked by `tests/test_parity.py`. The calls are in `tests/parity_samples.py`.
 
 - **values**: *equal* means that the results have the same structure, shapes, dtypes and weak types, integers and bools
-  are the same, and floats differ by no more than 2e-6 (of their size, or of 1). Where a call raises, class and first line
-  of the error are the same. A class of errors is *equal* if it also derives from the same class of Python's errors.
+  are the same, and floats differ by no more than 2e-6 (of their size, or of 1). Where a call raises an error, its class and first line
+  are the same. A row about a class of errors is *equal* if the class also derives from the same class of Python's errors.
 - **jaxpr**: *same* means that the jaxpr is printed as JAX prints it, to the letter. Empty: the call records no program.
-- **other operands**: the call is traced again with other things in the place of its floats:
+- **other operands**: the call is traced again with other operands in the place of its floats, of these kinds:
   {", ".join(KINDS)}.
   *{len(KINDS)} same* means that {len(KINDS)} such programs are printed, or refused with the same class and first line of an
-  error, as in JAX; names with several calls have several times as many. The cell names the kinds that differ. Empty: no floats.
+  error, as in JAX; a name with several calls has several times as many. The cell names the kinds that differ. Empty: the call
+  has no floats.
 
-*Not compared* means that no test of this page looks at it. The last bits of results, more dtypes, 64-bit mode, eager
+*Not compared* means that the test of this page makes no call of this name. The last bits of results, more dtypes, 64-bit mode, eager
 calls, numbers of traces and the texts of errors are compared by the other tests.
 """
 
@@ -562,8 +563,11 @@ def render_primitives() -> str:
 ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
     (
         "a negative number in `static_argnums` or `donate_argnums`",
-        "0.10 counts back from the arguments of the call, so another argument is static in a call with fewer; 0.12 from the parameters",
-        "it counts from the parameters",
+        (
+            "0.10 counts back from the arguments of the call, so another argument is static in a call with fewer arguments; "
+            "0.12 counts back from the parameters"
+        ),
+        "jitkit counts back from the parameters",
     ),
     (
         "`vmap` of `custom_derivatives.linear_call`",
@@ -572,12 +576,12 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "one function, `jit(f, static_argnums=0)(3, x)`, then `jit(f, static_argnums=1)(x, 3)`",
-        "the first program's numbers: its key has no static positions",
+        "the second call gives the first program's numbers, since the key has no static positions",
         "two programs",
     ),
     (
-        "static fields and keys that are equal and of another type: 1, True, 1.0, 1 + 0j",
-        "one program, of the first type that came",
+        "static fields and keys that are equal and differ in type: 1, True, 1.0, 1 + 0j",
+        "one program, of the type in the first call",
         "a program for each type; structures are equal and have one hash, as in JAX",
     ),
     (
@@ -585,18 +589,18 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
             "classes whose constructors want arrays, in `custom_vjp`, `jacfwd`, `jacrev`, `sequential_vmap`, "
             "`lax.reduce`, `lower`, and in errors about trees"
         ),
-        "JAX calls the constructor with `object()`, None or types, and it raises",
+        "JAX calls the constructor with `object()`, None or types, and the constructor raises an error",
         "the constructor only gets arrays",
     ),
     ("an array as metadata of a class", "an error that names no class", "the same error names the class"),
     (
         "`_cache_size()` of a function that another jitted one calls with constants only",
         "each trace that calls it adds one",
-        "only calls outside of traces count",
+        "only calls outside of traces add one",
     ),
     (
         "a jitted function that makes a key, called again in a block of another `default_prng_impl`",
-        "a key of the first implementation",
+        "the call gives a key of the first implementation",
         "traced again, since the implementation is part of the key",
     ),
     (
@@ -607,7 +611,7 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
     (
         "`repr` of an array that was donated or deleted",
         "RuntimeError: Array has been deleted",
-        "`Array(float32[3], deleted)`, for debuggers and messages; its values raise the error",
+        "`Array(float32[3], deleted)`, for debuggers and messages; using its values raises the error",
     ),
     ("`device_put` of a tracer that has escaped", "InvalidInputException", "UnexpectedTracerError, with its line"),
     (
@@ -617,27 +621,25 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
     ),
     ("`nansum(x, dtype='float64')` without x64 mode", "a warning about `nanprod`", "the warning about `nansum`"),
     (
-        "arguments that are donated (`donate_argnums`) to a jitted function, when `grad`, `vmap` or `jvp` runs it eagerly",
-        "deleted",
-        "kept",
-    ),
-    (
         "`custom_jvp(f, nondiff_argnums=0)`, `custom_vjp` likewise",
         "0 counts as an empty tuple, so every argument is differentiated",
-        "TypeError, which asks for a tuple of positions",
+        "TypeError: 'int' object is not iterable",
     ),
     (
         "an attribute that a program sets on an array, `x.name = 'w'`",
         "kept",
-        "AttributeError, since an array with room for more is made more slowly",
+        "AttributeError, since arrays with room for more attributes would be made more slowly",
     ),
     (
         "`memoryview(x)` of an array, with Python 3.11",
         "the array's memory",
-        "TypeError, since a class written in Python can offer its memory from Python 3.12 on; `np.asarray(x)` is a view in both",
+        "TypeError: a class written in Python can offer its memory only from Python 3.12 on; `np.asarray(x)` is a view, as in JAX",
     ),
-    ("`jacrev(f, argnums=())`", "ValueError: Too few leaves", "`()`"),
-    ("`scan(length=-1)`", "MLIRError: Invalid type", "ValueError, which names `length`"),
+    (
+        "`scan(length=-1)`",
+        "MLIRError: Invalid type; without outputs, the carry of the start",
+        "ValueError, which names `length`",
+    ),
     (
         "`scan(unroll=1.0)`, or another float, of at least one step",
         "TypeError about `dynamic_slice`, or about shapes; 1.0 runs if there are neither `xs` nor outputs",
@@ -653,25 +655,27 @@ def render_on_purpose() -> str:
 
 
 RULES_TEXT = """\
-Rules of transformations: *rule* where it has one, as in JAX, *none* where JAX has none either, because there is nothing to
-derive, nothing linear, or no operand that could be a batch. One value differs: of a batch of `while_loop`s whose
-condition has an ordered effect, such as a `debug.print`, each ends by itself; JAX goes on with all until the last one ends.
+The table below says which rules of transformations each primitive has. *rule*: it has one, as in JAX. *none*: it has none, as in
+JAX, because there is nothing to derive, nothing linear, or no operand that could be a batch. Other cells say how jitkit
+differs from JAX, or what is used in place of a rule. The value of one kind of program differs: of a batch of `while_loop`s whose
+condition has an ordered effect, such as a `debug.print`, each loop ends by itself; JAX goes on with all loops until the last one ends.
 
 Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions:
 
 - JAX prints some equal jaxprs twice, where jitkit shares one: the function that combines an element and its update
-  (`update_jaxpr`) in gradients of `scatter`, and the jaxpr of a jitted function that two others call.
+  (`update_jaxpr`) in gradients of `scatter`, and the jaxpr of a jitted function that two other jitted functions call.
 - In second derivatives of a `scan` in a `checkpoint`, JAX wraps the part that is computed first in a `closed_call`; jitkit does not.
 - `lstsq` and `det` have the derivatives of the operations that they consist of.
 - With a `checkpoint` policy that offloads values, jitkit keeps these values on the device; JAX's program copies them to
   the host's memory and back.
-- Types do not say in which memory an array is; JAX prints `f32<host>[3]` for one in the host's. Programs compute in the devices' memory:
-  an argument from the host's memory is copied first, results are copied to the memory that `out_shardings`, or a `device_put` at the end
-  of the program, asks for. In JAX a program may read and write the host's memory itself.
-- JAX's jitted `svd` also returns numbers by which its derivative multiplies; ours does not return them.
-- A custom rule that closes over a value which is being differentiated is an UnexpectedTracerError. JAX's `make_jaxpr`
+- Types do not say in which memory an array is; JAX prints `f32<host>[3]` for an array in the host's memory. Programs compute
+  in the devices' memory: an argument from the host's memory is copied first, and results are copied to the memory that
+  `out_shardings`, or a `device_put` at the end of the program, asks for. In JAX a program may read and write the host's
+  memory itself.
+- JAX's jitted `svd` also returns numbers by which its derivative multiplies; jitkit's does not.
+- A custom rule that closes over a value which is being differentiated raises an UnexpectedTracerError. JAX's `make_jaxpr`
   prints a program with a tracer in it that nobody can run; its `grad` and `jit` raise the error, too.
-- About one in a thousand random nests of calls, loops and derivatives has an operation more or fewer, where a jitted
+- About one in a thousand random nests of calls, loops and derivatives has an operation more or fewer than in JAX, where a jitted
   function in a loop, or a loop in a `checkpoint`, computes something from constants only.
 
 With JAX 0.12 more jaxprs differ, and their values are compared instead: `erf` and `erfc`; second derivatives of `log`
@@ -697,7 +701,7 @@ def render_later() -> str:
     lines = [
         "## JAX 0.12\n",
         "jitkit follows the JAX that is installed: with 0.12 it prints and computes what 0.12 does, in all rows of this page",
-        "except the following ones, where it does what 0.10 does. (JAX's derivatives of `scan` also print trees of another form,",
+        "except the following ones, where it does what 0.10 does. (JAX 0.12's derivatives of `scan` also print trees of another form,",
         "and a numpy array that a function closes over can be a constant twice, as it is and as `jnp.asarray` of it.)\n",
         "| | in JAX 0.12 |",
         "|---|---|",
@@ -756,9 +760,9 @@ def render_missing(names: dict[str, list[str]]) -> str:
 
 MISSING = """\
 These are the public names of JAX's modules that jitkit does not have (yet), primitives (`_p`) included. If a program asks for one of
-them, the error says that JAX has it; in `ad_checkpoint` the error is Python's own. jitkit has those modules of `jax.experimental` that
-libraries import. If it lacks a whole module of `jax.experimental`, `jax.extend` or `jax.example_libraries`, the names in that module
-are not listed.
+them, the error says that JAX has it; for a name in `ad_checkpoint` the error is Python's own. jitkit has those modules of
+`jax.experimental` that libraries import. If jitkit lacks a whole module of `jax.experimental`, `jax.extend` or
+`jax.example_libraries`, the names in that module are not listed.
 """
 
 

@@ -515,17 +515,20 @@ def calls_of(module: str | None = None) -> Iterator[Call]:
 
 TEXT = f"""## Tried in many ways
 
-`tests/sweep.py` calls the functions of these modules on JAX and on jitkit. The first call of each function is tried again with each
-keyword that it leaves out. There are {len(sweep_calls.KINDS)} kinds of operands, and calls with such a keyword are tried with
+`tests/sweep.py` calls the functions of the modules in the table below on JAX and on jitkit. The first call of each function
+is tried again with each keyword that it leaves out.
+There are {len(sweep_calls.KINDS)} kinds of operands, and calls with such a keyword are tried with
 {len(sweep_calls.KEYWORD_KINDS)} of them:
 {", ".join(sweep_calls.KINDS)}.
-Each call runs eagerly, and traced by {", ".join(map("`{}`".format, TRACED_WAYS))}. In each of
-these *cells* shapes, dtypes, weak types, values, classes of errors and warnings (class and first words) are the same, but
-for those that are counted as different: `tests/sweep_differences.txt` names each, and why. Floats may differ by 16 units in
+Each call runs eagerly, and traced by {", ".join(map("`{}`".format, TRACED_WAYS))}.
+A *cell* is a call with one kind of operands, in one of these ways that suits it; the warnings of such a call are one more cell. In each
+cell, shapes, dtypes, weak types, values, classes of errors and warnings (class and first words) are the same, except for
+the cells that are counted as different: `tests/sweep_differences.txt` names each of them, and says why. Floats may differ by 16 units in
 the last place. Of the traced calls, those are run whose jaxpr differs from JAX's, and one in {Some().run_one_in} of the others. Where JAX
 fails by accident
 ({", ".join(map("`{}`".format, ACCIDENTS))}; `XLA` stands for errors of lowering and compiling),
-a refusal counts as the same. The cells are those of `make test-tails`; `make sweep` tries TIMES times as many.
+a refusal counts as the same. The table counts the cells of `make test-tails`, which tries only a few kinds of operands for
+each call; `make sweep` tries TIMES times as many.
 
 | | calls | with a keyword more | cells | different |
 |---|---|---|---|---|
