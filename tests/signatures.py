@@ -205,7 +205,7 @@ def signature_text(function: Any) -> str:
 
 TEXT = """\
 The parameters of {count} public functions, classes and methods: {same} take what JAX's take, by name, in the same order, of the
-same kind, and with the same defaults. The others say what differs, and why.
+same kind, and with the same defaults. The rows of the others say what differs, and why.
 
 | | parameters | beside JAX's |
 |---|---|---|

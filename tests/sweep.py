@@ -516,11 +516,10 @@ def calls_of(module: str | None = None) -> Iterator[Call]:
 TEXT = f"""## Tried in many ways
 
 `tests/sweep.py` calls the functions of the modules in the table below on JAX and on jitkit. The first call of each function
-is tried again with each keyword that it leaves out.
-There are {len(sweep_calls.KINDS)} kinds of operands, and calls with such a keyword are tried with
-{len(sweep_calls.KEYWORD_KINDS)} of them:
+is tried again with each keyword that it leaves out. There are {len(sweep_calls.KINDS)} kinds of operands:
 {", ".join(sweep_calls.KINDS)}.
-Each call runs eagerly, and traced by {", ".join(map("`{}`".format, TRACED_WAYS))}.
+Calls with an added keyword are tried with {len(sweep_calls.KEYWORD_KINDS)} of them. A call runs eagerly, and is traced by
+{", ".join(map("`{}`".format, TRACED_WAYS))}.
 A *cell* is a call with one kind of operands, in one of these ways that suits it; the warnings of such a call are one more cell. In each
 cell, shapes, dtypes, weak types, values, classes of errors and warnings (class and first words) are the same, except for
 the cells that are counted as different: `tests/sweep_differences.txt` names each of them, and says why. Floats may differ by 16 units in
