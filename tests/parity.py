@@ -57,7 +57,7 @@ VERSION = "0.10.2"  # the version of JAX that the table is about
 # --- why something differs: pattern of a sample, or "other kind: sample" for another kind of operand, and the reason -----
 
 _NAMED_AXIS = "names the axis that is out of bounds, in JAX an IndexError of a tuple"
-_OTHER_SENTENCE = "another sentence"
+_OTHER_SENTENCE = "another error message"
 
 REASONS: tuple[tuple[str, str], ...] = (
     (r"(0-d|weak): (jnp\.(nan)?arg(max|min)\(x, axis|x\.argmax\(axis)", _NAMED_AXIS),
@@ -109,7 +109,7 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
     (
         r"(bool|int32|uint8): jax\.(jvp|linear_transpose)\(",
         "`jvp` and `linear_transpose` of integers",
-        "another sentence",
+        "another error message",
     ),
     (
         _KIND
@@ -117,7 +117,7 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
         + r"svd|svdvals|tensorinv|tensorsolve|slogdet|schur|hessenberg|tridiagonal|tridiagonal_solve|symmetric_product|"
         + r"cholesky_update|ormqr)|sla\.\w+|jnp\.(poly|polyfit|roots)|signal\.(detrend|stft))\(",
         "`linalg` of `jnp`, `lax` and `scipy`, `poly`, `polyfit`, `roots`, `signal.detrend`, `stft`: all that is made of decompositions",
-        "floats of 16 bits are refused, other sentences for wrong shapes, other equations for `det`, `cond`, `expm`, `solve`",
+        "floats of 16 bits are refused, other error messages for wrong shapes, other equations for `det`, `cond`, `expm`, `solve`",
     ),
     (
         _KIND + r"(special\.(i0|i1|rel_entr|kl_div|beta|betaln)|jnp\.(i0|kaiser))\(",
