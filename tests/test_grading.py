@@ -258,7 +258,7 @@ def test_a_wrong_answer_may_fail_by_what_an_earlier_check_has_left(tmp_path):
     [wrong] = [
         mutant
         for mutant in load_mutants((lab.folder / "mutants.py").read_text(encoding="utf-8"), "mutants.py")
-        if mutant.misconception == "the type of `self` decides whether `other` takes part"
+        if mutant.misconception == "the type of `self` decides whether `other` is an operand"
     ]
     with contextlib.closing(Forks()) as forks:
         prover = verify._Prover(lab, Assessor(tmp_path), forks, tmp_path)

@@ -7,7 +7,7 @@ edit(
     "jnp.maximum(x, 0)", "jnp.abs(x)",
 )  # fmt: skip
 edit(
-    "00.1", "numpy's functions work on traced values", "Whose `maximum` is it: numpy's, or jitkit's?",
+    "00.1", "numpy's functions work on traced values", "Whose `maximum` do you call: numpy's, or jitkit's?",
     "jnp.maximum(x, 0)", "np.maximum(x, 0)",
 )  # fmt: skip
 edit(
@@ -15,7 +15,7 @@ edit(
     "jnp.maximum(x, 0)", "max(x, 0)",
 )  # fmt: skip
 edit(
-    "00.1", "0 and 0.0 are the same", "Which dtype does an integer array have after it met a 0.0?",
+    "00.1", "0 and 0.0 are the same", "What is the dtype of `jnp.maximum(x, 0.0)` for an array x of integers?",
     "jnp.maximum(x, 0)", "jnp.maximum(x, 0.0)",
 )  # fmt: skip
 
@@ -46,12 +46,16 @@ def relu_with_a_zero_for_each(x):
 # --- what learners wrote who believed something else --------------------------------------------------------------
 
 
-@mutant("00.1", "half of the sum with the absolute value", "What is `/ 2` of an integer, and inf - inf?")
+@mutant(
+    "00.1",
+    "half of the sum with the absolute value",
+    "Of which dtype is `3 / 2`? And what is `x + jnp.abs(x)` if x is -inf?",
+)
 def half_of_the_sum(x):
     return (x + jnp.abs(x)) / 2
 
 
-@mutant("00.1", "a little of what is negative stays", "Is a tenth of -3 what the text says?")
+@mutant("00.1", "a little of what is negative stays", "What should -3 become: 0, or a tenth of it?")
 def leaks(x):
     return jnp.maximum(x, x // 10)
 
@@ -61,7 +65,9 @@ def filters(x):
     return x[x > 0]
 
 
-@mutant("00.1", "an array can be written to", "Who else has this array? What does `x.at` do instead?")
+@mutant(
+    "00.1", "an array can be written to", "The caller has this array, too: may it change? What does `x.at` do instead?"
+)
 def writes(x):
     x[x < 0] = 0
     return x
@@ -105,7 +111,9 @@ def other_way_round(x):
 
 
 @mutant(
-    "00.1", "nan becomes 0, since it is not positive", "Is nan negative? What does the text say of everything else?"
+    "00.1",
+    "nan becomes 0, since it is not positive",
+    "Is nan negative? What does the exercise say of everything that is not negative?",
 )
 def takes_what_is_positive(x):
     return jnp.where(x > 0, x, 0)

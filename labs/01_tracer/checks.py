@@ -186,7 +186,7 @@ def shape_of(jk, shapes, name="f"):
 @check(
     "01.2",
     "A scalar fits beside an array of any shape, on either side.",
-    against=["the shape is the first operand's", "the operands are checked as they are, scalars too"],
+    against=["the shape is the first operand's", "a scalar must have as many axes as the other operands"],
 )
 def scalars(jk, rng):
     x, number = aval(jk, rng.integers(2, 9, size=2)), aval(jk, ())
@@ -382,7 +382,7 @@ OPERATORS = (operator.sub, operator.truediv, operator.pow, operator.floordiv, op
 @check(
     "01.4",
     "A number may stand on the left.",
-    against=["`2 * x` needs no reflection", "a type that is not in the cache takes no part"],
+    against=["`2 * x` needs no reflection", "an object whose type is not in the cache is not an operand"],
 )
 def numbers_on_the_left(jk, rng):
     number, x = int(rng.integers(2, 9)), np.ones(3, "float32")
@@ -398,7 +398,7 @@ def places(jk, rng):
 @check(
     "01.4",
     "A numpy number may stand on the left, too.",
-    against=["only Python's numbers stand on the left", "a type that is not in the cache takes no part"],
+    against=["only Python's numbers stand on the left", "an object whose type is not in the cache is not an operand"],
 )
 def numpy_numbers(jk, rng):
     number = np.float32(rng.normal())
@@ -408,11 +408,11 @@ def numpy_numbers(jk, rng):
 
 @check(
     "01.4",
-    "For an operand that it does not know, the method returns NotImplemented: then Python asks the other one.",
+    "For an operand of an unknown class, the method returns NotImplemented: then Python asks that operand.",
     against=[
         "a method that cannot help raises",
         "an object of an unknown class is refused at once",
-        "the type of `self` decides whether `other` takes part",
+        "the type of `self` decides whether `other` is an operand",
     ],
 )
 def unknown_operands(jk, rng):
@@ -433,7 +433,7 @@ def unknown_operands(jk, rng):
 @check(
     "01.4",
     "A list is refused: converting it would be slow, and nobody would notice.",
-    against=["everything that numpy converts takes part", "the message's operands are self and other"],
+    against=["whatever numpy can convert may be an operand", "the message's operands are self and other"],
 )
 def lists(jk, rng):
     symbol, do = [("-", operator.sub), ("/", operator.truediv), ("**", operator.pow)][rng.integers(3)]
@@ -662,7 +662,7 @@ def programs_1(jk, rng):
     return random_programs(jk, rng, of_arrays.plain("unary binary moved reduction jit"), 6, types=True)
 
 
-ALONE = "The function alone, on whatever may come: other calls at each save."
+ALONE = "Your function alone, called with random arguments, new ones at each save."
 
 
 @check(
@@ -671,7 +671,7 @@ ALONE = "The function alone, on whatever may come: other calls at each save."
     drawn=True,
     against=[
         "there are always two operands",
-        "this function lets a scalar through, too",
+        "`broadcast_equal_ranks` accepts a scalar beside an array",
         "a result with a dtype of its own is never weakly typed",
         "dtypes need comparing only if there are two operands",
         "a weakly typed operand is converted",
@@ -703,7 +703,7 @@ def programs_3(jk, rng):
     against=[
         "whatever has the attribute `__jax_array__` can convert itself",
         "`__jax_array__` is looked for first",
-        "if `__jax_array__` fails, the object does not take part",
+        "if `__jax_array__` raises an error, the method returns NotImplemented",
         "`function` wants arrays",
         "the array that `other` converts to is the right operand",
         "objects of one class convert to the same array",
@@ -734,7 +734,7 @@ def programs_5(jk, rng):
         "one integer is an index, whatever its axes",
         "only signed integers are indices",
         "only int32 is an index",
-        "every function has a name, and a different one",
+        "`force` can be recognised by its name",
         "if `force` fails, the value was traced",
         "whatever has an `aval` is a tracer",
         "`force` need not be called for None",

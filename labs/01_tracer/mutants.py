@@ -39,7 +39,7 @@ def hands_parameters_to_the_operands(self, *args, **params):
 edit(
     "01.1",
     "any error message will do",
-    "Somebody passed a text as the second operand of `add`. What does the error tell them?",
+    "Somebody passed a string as the second operand of `add`. What does the error tell them?",
     "check_arrays(self, args)\n        raise",
     "raise",
 )
@@ -80,7 +80,7 @@ edit(
 edit(
     "01.2",
     "one weak operand makes the result weak",
-    "x is a float16 array. Should `(x * 2.0)` give way to a float32 one like a Python number?",
+    "x is a float16 array, not weakly typed. Should `x * 2.0` give way to other arrays, as the 2.0 does?",
     "all(x.weak_type",
     "any(x.weak_type",
     target="elementwise_aval",
@@ -88,7 +88,7 @@ edit(
 edit(
     "01.2",
     "weak types do not matter",
-    "Two Python numbers were multiplied. Is their product still a number that gives way?",
+    "Two weakly typed numbers are multiplied. Should their product still give way to an array?",
     "all(x.weak_type for x in operands)",
     "False",
     target="elementwise_aval",
@@ -106,7 +106,7 @@ edit(
 @mutant(
     "01.2",
     "a missing axis is put in front, as in numpy",
-    "Which of two shapes of different lengths should get more axes? The docstring says: none.",
+    "The shapes (3,) and (2, 3) have different lengths. Should the shorter one get an axis, or is that an error?",
     target="broadcast_equal_ranks",
 )
 def puts_axes_in_front(name, shapes):
@@ -124,7 +124,11 @@ def puts_axes_in_front(name, shapes):
 # --- 01.3 Where two types meet ------------------------------------------------------------------------------------
 
 
-@mutant("01.3", "the dtype comes from the left operand", "What is the type of `a + b`, and of `b + a`?")
+@mutant(
+    "01.3",
+    "the dtype comes from the left operand",
+    "a is an int8 array and b a float32 one. What is the type of `a + b`, and of `b + a`?",
+)
 def takes_the_first(x64, *nodes):
     bounds = upper_bounds(x64)
     for node in nodes:
@@ -161,14 +165,14 @@ def makes_weak_types_strong(x64, *nodes):
 edit(
     "01.3",
     "any type above all will do",
-    "Your type is above all of them. Is there another one below it?",
+    "Your type is above all the given ones. Is there a lower type that is above all of them, too?",
     "if common <= bounds[candidate]:",
     "if candidate == min(common, key=lambda node: len(bounds[node])):",
 )
 edit(
     "01.3",
     "the lattice is the same with and without 64-bit types",
-    "What is `x64` for?",
+    "`x64` says whether 64-bit types are switched on. In which type do int32 and uint32 meet with them, and without?",
     "bounds = upper_bounds(x64)",
     "bounds = upper_bounds(True)",
 )
@@ -199,13 +203,13 @@ edit(
 edit(
     "01.4",
     "a method that cannot help raises",
-    "NotImplemented is a value to be returned. Who goes on with it?",
+    "NotImplemented is a value that a method returns. What does Python do when it gets it?",
     "return NotImplemented",
     "raise TypeError(f'unsupported operand {type(other)}')",
 )
 edit(
     "01.4",
-    "everything that numpy converts takes part",
+    "whatever numpy can convert may be an operand",
     "What does `takes_part` say about a list?",
     "if _takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self):",
     "if t in (list, tuple) or (_takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self)):",
@@ -223,7 +227,7 @@ edit(
 edit(
     "01.5",
     "every use is a constant of its own",
-    "The table is used twice. Where do you remember that it has a variable?",
+    "One array is used twice. Where do you remember that it has a variable?",
     "var = self.constvar_of_id.get(id(x))",
     "var = None",
 )
@@ -278,7 +282,7 @@ edit(
 edit(
     "01.6",
     "`if x > 0` works on tracers",
-    "Which branch would be in the program, and for which calls?",
+    "If the tracer answers True, which branch is in the program, and for which calls?",
     "raise errors.TracerBoolConversionError(self)",
     "return True",
     target="Tracer.__bool__",
@@ -310,7 +314,7 @@ edit(
 edit(
     "01.6",
     "an index may be any number",
-    "`range(1.5)` is an error of another kind. Which one?",
+    "`range(1.5)` is a TypeError outside of a traced function. Which error should a traced 1.5 raise?",
     "    check_integer_conversion(self)\n",
     "",
     target="Tracer.__index__",
@@ -628,7 +632,11 @@ def no_eager(self, *args, **params):
         raise
 
 
-@mutant("01.1", "every error is about the operands", "Which errors are to be replaced by a better one?")
+@mutant(
+    "01.1",
+    "every error is about the operands",
+    "After which class of error should you call `check_arrays`? What should become of a ValueError?",
+)
 def any_error(self, *args, **params):
     trace = config.local.state.trace
     try:
@@ -779,7 +787,7 @@ edit(
 edit(
     "01.4",
     "an object of an unknown class is refused at once",
-    "`other` is an object of another library. What must the method return so that Python asks it?",
+    "`other` is an object of another library. What must the method return so that Python asks that object?",
     "return NotImplemented",
     "raise TypeError(symbol)",
 )
@@ -787,7 +795,7 @@ edit(
 
 edit(
     "01.4",
-    "the type of `self` decides whether `other` takes part",
+    "the type of `self` decides whether `other` is an operand",
     "`_takes_part` caches answers by type. By the type of which operand?",
     "t = type(other)",
     "t = type(self)",
@@ -796,8 +804,8 @@ edit(
 
 edit(
     "01.4",
-    "a type that is not in the cache takes no part",
-    "A type is not in `_takes_part` yet. Which function says whether it takes part?",
+    "an object whose type is not in the cache is not an operand",
+    "`_takes_part` only caches answers. Which function answers for a type that is not in it yet?",
     "_takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self)",
     "_takes_part.get(t)",
 )
@@ -806,7 +814,7 @@ edit(
 edit(
     "01.4",
     "the message's operands are self and other",
-    "In the message, which operand stands on the left?",
+    "`[1.0] - x` is refused. Which operand does the message put on the left?",
     "takes_part(other, symbol, other, self)",
     "takes_part(other, symbol, self, other)",
 )
@@ -966,8 +974,8 @@ def as_a_list(name, shapes):
 
 @mutant(
     "01.2",
-    "the operands are checked as they are, scalars too",
-    "A number has no axes. Which helper lets it pass?",
+    "a scalar must have as many axes as the other operands",
+    "A scalar has no axes, and fits beside every shape. Which helper of the stub's imports lets it pass?",
     target="elementwise_aval",
 )
 def equal_ranks(name, accepts, result, one_dtype, operands):
@@ -1079,7 +1087,7 @@ def first_and_last_shape(name, shapes):
 
 @mutant(
     "01.2",
-    "this function lets a scalar through, too",
+    "`broadcast_equal_ranks` accepts a scalar beside an array",
     "How many axes does a scalar have, and how many must all have?",
     target="broadcast_equal_ranks",
 )
@@ -1142,7 +1150,7 @@ def empty_arrays_fit(name, shapes):
 @mutant(
     "01.2",
     "a result with a dtype of its own is never weakly typed",
-    "What does the text ask of the operands, for a weak result?",
+    "When is a result weakly typed, according to the docstring? Does its dtype matter for that?",
     target="elementwise_aval",
 )
 def strong_with_another_dtype(name, accepts, result, one_dtype, operands):
@@ -1171,7 +1179,7 @@ def two_dtypes_only(name, accepts, result, one_dtype, operands):
 @mutant(
     "01.2",
     "a weakly typed operand is converted",
-    "This primitive gets a weak float32 and a float16. Does anything convert them here?",
+    "A primitive that wants one dtype gets a weak float32 and a float16. Does anything convert them here?",
     target="elementwise_aval",
 )
 def weak_ones_may_differ(name, accepts, result, one_dtype, operands):
@@ -1201,7 +1209,11 @@ def equal_nodes(x64, *nodes):
     raise TypePromotionError(no_promotion_path(nodes))
 
 
-@mutant("01.3", "the common type can be found two types at a time", "Which types should the message name: two, or all?")
+@mutant(
+    "01.3",
+    "the common type can be found two types at a time",
+    "Three types have no common upper bound. Which of them should the message name: two, or all?",
+)
 def two_at_a_time(x64, *nodes):
     bounds = upper_bounds(x64)
     for n in nodes:
@@ -1260,7 +1272,7 @@ def converts_first(symbol, function):
 
 @mutant(
     "01.4",
-    "if `__jax_array__` fails, the object does not take part",
+    "if `__jax_array__` raises an error, the method returns NotImplemented",
     "`__jax_array__` raised a KeyError. Should the user see it?",
 )
 def swallows_the_conversion(symbol, function):
@@ -1282,7 +1294,7 @@ def swallows_the_conversion(symbol, function):
 @mutant(
     "01.4",
     "after a TypeError, the other operand should be asked",
-    "`function` raised a TypeError with a good message. What does the user see?",
+    '`function` raised a TypeError with a good message. Should the user see it, or Python\'s "unsupported operand"?',
 )
 def passes_type_errors_on(symbol, function):
     def method(self, other):
@@ -1461,8 +1473,8 @@ def indices_of_32_bits(self):
 
 @mutant(
     "01.6",
-    "every function has a name, and a different one",
-    "What is the `__name__` of a partial? And what if a user's function is called `index`?",
+    "`force` can be recognised by its name",
+    "What is the `__name__` of a `functools.partial`? And what if another `force` is called `index`?",
     target="concrete_or_error",
 )
 def asks_for_the_name(force, x, context=""):
@@ -1523,7 +1535,7 @@ def none_is_nothing(force, x, context=""):
 @mutant(
     "01.5",
     "a literal holds the value as it came",
-    "For a float64, `literal_form` returns another value. Which of the two stands in the equation?",
+    "For a float64, `literal_form` returns another value than x. Which of the two stands in the equation?",
 )
 def literals_of_what_came(self, x):
     if isinstance(x, core.Tracer):

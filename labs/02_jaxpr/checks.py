@@ -94,7 +94,7 @@ def parameters(jk, rng):
 @check(
     "02.1",
     "An equation has the effects of its primitive.",
-    against=["an operation only computes", "an operation of one result has no effects"],
+    against=["no operation has an effect", "an operation of one result has no effects"],
 )
 def effects(jk, rng):
     loud = [True, *rng.integers(2, size=5).tolist()]
@@ -226,7 +226,7 @@ def order_of_constants(jk, rng):
 @check(
     "02.2",
     "The effects of a program are those of all its equations.",
-    against=["a program only computes", "the effects are those of the last equation"],
+    against=["no program has an effect", "the effects are those of the last equation"],
 )
 def effects_of_a_program(jk, rng):
     printing = jk.make_jaxpr(lambda x: (jk.debug.print("{}", x), x)[1])(vector(rng))
@@ -247,12 +247,12 @@ def effects_of_a_program(jk, rng):
 
 @check(
     "02.3",
-    "The function runs once, on tracers, and its loops leave only what they did.",
+    "The function runs once, on tracers; a loop in it leaves one equation for each operation of each turn.",
     against=[
         "a function is traced on example values",
         "print runs at every call",
         "the function may be called once before it is traced",
-        "a function's program can be kept for its types",
+        "the jaxpr of a function can be kept, and returned whenever the types are the same",
     ],
 )
 def runs_once(jk, rng):
@@ -280,7 +280,7 @@ def runs_once(jk, rng):
 
 @check(
     "02.3",
-    "The parent of the new trace is the current one, and names of scopes begin anew in it; afterwards all is as before.",
+    "The parent of the new trace is the current one, and names of scopes begin anew in it; afterwards the earlier trace and scopes are current.",
     against=[
         "the scopes around the call name the inner function's equations, too",
         "the outermost trace is the one to go back to",
@@ -457,7 +457,7 @@ def under_a_trace(jk, rng):
 
 @check(
     "02.4",
-    "The values of constants come from `consts`; a literal brings its own.",
+    "The values of constants come from `consts`; a literal brings its own value.",
     against=["closed-over arrays are inputs"],
 )
 def constants_and_literals(jk, rng):
@@ -619,7 +619,7 @@ def unbound_outputs(jk, rng):
 
 @check(
     "02.5",
-    "Variables of one type are still two.",
+    "Two variables of one type are different variables.",
     against=["variables of one type are one variable"],
     fixed="a law has its own words",
 )
@@ -763,7 +763,7 @@ def order(jk, rng):
 
 @check(
     "02.6",
-    "Only the outputs that are asked for count; inputs may be left unused.",
+    "Only the outputs that are asked for are needed; inputs may be left unused.",
     against=["all outputs are of interest"],
 )
 def some_outputs(jk, rng):
@@ -924,7 +924,7 @@ def lists_of_results(jk, rng):
 
 @check(
     "02.7",
-    "An operation that changes nothing leaves no equation, and one that changes something does.",
+    "A conversion to the dtype that x has leaves no equation; a conversion to another dtype does, and so does `x * 1.0`.",
     against=["an operation with a rule is never recorded"],
 )
 def staged(jk, rng):

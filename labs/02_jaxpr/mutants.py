@@ -25,7 +25,7 @@ edit(
 @mutant(
     "02.1",
     "equal operations are one equation",
-    "Must you look at the equations that are there already? And what if the operation is a print?",
+    "The same operation comes twice. Must you look for its first equation? And what if the operation is a print?",
     target="DynamicJaxprTrace.emit",
 )
 def looks_for_the_same(self, primitive, atoms, params, out):
@@ -51,7 +51,7 @@ edit(
 )
 edit(
     "02.1",
-    "an operation only computes",
+    "no operation has an effect",
     "What does `primitive.effects(params)` say about a print?",
     "no_effects if primitive.effects is None else primitive.effects(params)",
     "no_effects",
@@ -112,7 +112,7 @@ edit(
 )
 edit(
     "02.2",
-    "a program only computes",
+    "no program has an effect",
     "What is the union of the effects of the equations?",
     "set[Effect]().union(*(eqn.effects for eqn in self.eqns if eqn.effects))",
     "no_effects",
@@ -168,7 +168,7 @@ edit(
 edit(
     "02.3",
     "whatever the function returns can be a result",
-    "What if the function returns a text? `check_results` has an answer.",
+    "What if the function returns a string? `check_results` has an answer.",
     "check_results(outs, debug_info)",
     "pass",
 )
@@ -292,7 +292,7 @@ edit(
 edit(
     "02.5",
     "one equation cannot bind twice",
-    "One equation, two results, one variable: is it in `place.bound` when you look?",
+    "One equation binds a variable to both of its results. Is the variable in `place.bound` when you look?",
     "if var in place.bound or var in here:",
     "if var in place.bound or (var in here and place.eqn is None):",
     target="second_bindings",
@@ -340,7 +340,7 @@ edit(
 edit(
     "02.6",
     "a list is as good as a set",
-    "What does the signature say of the live variables?",
+    "As what does the signature return the live variables: as a list, or as a set?",
     "return left[::-1], live",
     "return left[::-1], list(live)",
 )
@@ -349,7 +349,7 @@ edit(
 @mutant(
     "02.6",
     "an equation with an effect is kept whole",
-    "What does the rule of `jit` say of an inner program that prints?",
+    "An inner program prints, and has a result that nobody reads. What does the rule of `jit` leave of its equation?",
 )
 def keeps_effects_whole(eqns, outputs):
     live = set(outputs)
@@ -385,7 +385,7 @@ def goes_through_outputs_again(eqns, outputs):
 edit(
     "02.6",
     "all outputs are of interest",
-    "Which variables are live before you have looked at an equation?",
+    "Which variables are live before you have looked at any equation?",
     "live = set(outputs)",
     "live = {*outputs, *(var for eqn in eqns for var in eqn.outvars)} - {v for e in eqns for v in e.invars if "
     "type(v) is Var}",
@@ -456,7 +456,7 @@ edit(
 edit(
     "02.7",
     "every tracer belongs to this trace",
-    "Which trace does it belong to? Whose variable would you write down?",
+    "An operand may be a tracer of an outer trace. Whose variable would you write down then?",
     "if type(x) is DynamicJaxprTracer and x._trace is self else",
     "if type(x) is DynamicJaxprTracer else",
 )
@@ -485,7 +485,7 @@ edit(
 edit(
     "02.7",
     "every operation leaves an equation",
-    "Is there a rule for it? What is the answer to `x.astype(x.dtype)`?",
+    "Is there a rule for the primitive in `staging_rules`? What does it return for `x.astype(x.dtype)`?",
     "if primitive in staging_rules:",
     "if False:",
 )
@@ -506,7 +506,7 @@ edit(
 edit(
     "02.7",
     "a rule takes operands of any kind",
-    "The rule reads `operand.atom`. Does a numpy array have one?",
+    "A rule in `staging_rules` reads `operand.atom`. Does a numpy array have one?",
     "tracers = [self.to_tracer(x) for x in args]",
     "tracers = list(args)",
 )
@@ -942,7 +942,7 @@ edit(
 edit(
     "02.3",
     "the scopes around the call name the inner function's equations, too",
-    "Two `named_scope`s stand around the call. What is the name of the equation within?",
+    "Two `named_scope`s stand around the call. Should their names be in the equations of the inner function?",
     "with core.set_current_trace(trace), empty_name_stack():",
     "with core.set_current_trace(trace):",
 )
@@ -988,7 +988,7 @@ edit(
 edit(
     "02.5",
     "one message is enough",
-    "Two unknown variables stand in one equation. How many sentences should there be?",
+    "Two unknown variables stand in one equation. How many messages should there be?",
     "            yield f\"Variable '{place.name(atom)}' not defined\"",
     "            yield f\"Variable '{place.name(atom)}' not defined\"\n            return",
     target="unbound_reads",
@@ -1116,7 +1116,7 @@ def errors_only(fun, avals, debug_info):
 
 @mutant(
     "02.3",
-    "a function's program can be kept for its types",
+    "the jaxpr of a function can be kept, and returned whenever the types are the same",
     "The function reads a global, which has changed since. Must the second program be the same?",
 )
 def once_for_its_types(fun, avals, debug_info):

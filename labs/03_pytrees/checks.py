@@ -119,7 +119,7 @@ def is_free(lock):
 
 @check(
     "03.1",
-    "An object that nobody uses any more leaves the table, and nothing else keeps it.",
+    "A DictKeys that nobody uses any more leaves the table, and nothing else keeps it.",
     fixed="there, and then gone",
 )
 def forgotten_keys(jk, rng):
@@ -228,7 +228,7 @@ def kind_of(jk, cls):
 
 @check(
     "03.2",
-    "Tuples, lists, dicts and None are nodes; numbers, texts, sets and arrays are not.",
+    "Tuples, lists, dicts and None are nodes; numbers, strings, sets and arrays are not.",
     against=["None is a leaf"],
 )
 def built_in_nodes(jk, rng):
@@ -580,7 +580,11 @@ def leaves_to_leaves(jk, rng):
     return flat(*numbers(rng, 3)), one(*numbers(rng, 3))
 
 
-@check("03.5", "Keyword arguments arrive as such.", against=["all arguments are positional"])
+@check(
+    "03.5",
+    "Keyword arguments reach the user's function as keyword arguments.",
+    against=["all arguments are positional"],
+)
 def keyword_arguments(jk, rng):
     _, in_tree = arguments_tree(jk, 0, scale=(0, 0), base=0)
     flat, _ = jk.tree_util.flatten_fun(lambda x, *, base, scale: [x + base, scale], in_tree)
@@ -614,7 +618,7 @@ def known_after_the_call(jk, rng):
 
 @check(
     "03.5",
-    "Another call may have another structure: the last one counts.",
+    "Another call may return another structure: that of the last call counts.",
     against=[
         "a function returns one structure",
         "the structure of the first call is kept for ever",
@@ -737,7 +741,9 @@ def stopping_by_path(jk, rng):
 
 
 @check(
-    "03.1", "Keys are sorted by value, and not as texts: 2 comes before 10.", against=["keys can be sorted as texts"]
+    "03.1",
+    "Keys are sorted by value, and not as strings: 2 comes before 10.",
+    against=["keys can be sorted as strings"],
 )
 def numbers_as_keys(jk, rng):
     keys = [int(n) for n in rng.permutation([2, 10, 9, 100, *rng.choice(range(101, 2000), 2, replace=False)])]
@@ -769,7 +775,7 @@ def keywords_by_name(jk, rng):
 @check(
     "03.5",
     "Two functions that were made of leaves share nothing, even if they have the same name.",
-    against=["only one function is made of leaves at a time", "functions are known by their names"],
+    against=["all functions can share one place for their structures", "functions are known by their names"],
 )
 def two_memories(jk, rng):
     (name,) = names(rng, 1)
@@ -853,7 +859,9 @@ def named_tuples_registered_late(jk, rng):
 
 
 @check(
-    "03.3", "Texts, sets and ranges are leaves, also if nothing is in them.", against=["an empty object is not a leaf"]
+    "03.3",
+    "Strings, sets and ranges are leaves, also if nothing is in them.",
+    against=["an empty object is not a leaf"],
 )
 def empty_leaves(jk, rng):
     n, m = numbers(rng, 2)
@@ -864,7 +872,7 @@ def empty_leaves(jk, rng):
 
 @check(
     "03.4",
-    "What is in an empty container comes back: its metadata, and other empty containers.",
+    "A container without leaves comes back with its metadata, and with the empty containers in it.",
     against=["a structure without leaves has no children"],
 )
 def empty_containers_come_back(jk, rng):

@@ -7,7 +7,7 @@ from jitkit.kata.mutants import also_right, edit, mutant
 edit(
     "03.1",
     "the order of insertion counts",
-    "Two dicts have the same keys, put in in a different order. Do both get the same DictKeys?",
+    "Two dicts have the same keys, inserted in different orders. Do both get the same DictKeys?",
     "tuple(sorted(order))",
     "tuple(order)",
     target="dict_keys",
@@ -15,7 +15,7 @@ edit(
 edit(
     "03.1",
     "equal keys may have two objects",
-    "Is the DictKeys that you return in the table? Was it, before?",
+    "Is the DictKeys that you return in the table? What does the next call with the same keys return?",
     "return known_keys.setdefault((types, keys), DictKeys(keys))",
     "return DictKeys(keys)",
     target="dict_keys",
@@ -45,7 +45,7 @@ def sorts_without_care(order):
 @mutant(
     "03.1",
     "all fields are children",
-    "Which of the fields would `jit` trace, in what you return? Is a name an array?",
+    "`jit` traces the children that you return. Can it trace a static field, such as a name?",
     target="DataclassNode.flatten",
 )
 def takes_every_field(self, node):
@@ -76,7 +76,7 @@ def passes_by_position(self, data, children):
 @mutant(
     "03.1",
     "an object can be made without its `__init__`",
-    "A class may compute a field in `__post_init__`. Does yours get the chance?",
+    "A class may compute a field in `__post_init__`. Does your way to make the node call that method?",
     target="DataclassNode.unflatten",
 )
 def leaves_out_init(self, data, children):
@@ -115,7 +115,7 @@ def takes_tuples(cls):
 @mutant(
     "03.2",
     "None is a leaf",
-    "What is `type(None)` in the table? Does None have to be treated otherwise?",
+    "What does `registered` have for `type(None)`? Does None have to be treated otherwise?",
     target="find_node_type",
 )
 def leaves_none_alone(cls):
@@ -135,7 +135,7 @@ edit(
 edit(
     "03.2",
     "the cached answers correct themselves",
-    "`node_types` was asked about this class before, and remembered the answer. Which?",
+    "`node_types` was asked about this class before it was registered, and keeps its answers. Which one does it keep?",
     "registered[cls] = node_types[cls] = node_type",
     "registered[cls] = node_type",
     target="register",
@@ -389,14 +389,14 @@ edit(
 edit(
     "03.5",
     "the structure of a result is known before the call",
-    "What does your second function answer when the first one was not called yet? Is that true?",
+    "What does your second function return before the first one was called? How could it know that?",
     'raise RuntimeError("The structure of the result is not known before the function was called.")',
     "return in_tree",
 )
 edit(
     "03.5",
     "a function returns one structure",
-    "Call your function twice, with results of different structures. Which of them do you remember?",
+    "Call your function twice, with results of different structures. Which of the two should you keep?",
     "out_trees[:] = [structure]",
     "out_trees.append(structure)",
 )
@@ -492,7 +492,7 @@ edit(
 @mutant(
     "03.6",
     "`is_leaf` is asked about leaves only",
-    "A user wants to stop two levels down. When do you ask about what is there?",
+    "A user wants to stop at a list two levels down. Do you call `stops` with the list before you take it apart?",
 )
 def asks_too_late_for_the_path(leaves, path, tree, stops):
     node_type = node_types[type(tree)]
@@ -783,7 +783,7 @@ def from_an_iterator(self, leaves, start):
 # --- What learners wrote ------------------------------------------------------------------------------------------
 
 edit(
-    "03.1", "keys can be sorted as texts", "Which comes first, 2 or 10? And `'2'` or `'10'`?",
+    "03.1", "keys can be sorted as strings", "Which comes first, 2 or 10? And `'2'` or `'10'`?",
     "tuple(sorted(order))", "tuple(sorted(order, key=str))", target="dict_keys",
 )  # fmt: skip
 
@@ -823,8 +823,8 @@ def by_place_first(fun, in_tree):
 
 @mutant(
     "03.5",
-    "only one function is made of leaves at a time",
-    "Two functions were made of leaves. Whose result was the last one?",
+    "all functions can share one place for their structures",
+    "f and g were both wrapped, and g was called last. Which structure should the second function for f return?",
 )
 def one_store(fun, in_tree):
     store = flatten_fun.__dict__.setdefault("store", [])
@@ -844,7 +844,11 @@ def one_store(fun, in_tree):
     return flat_fun, out_tree
 
 
-@mutant("03.5", "functions are known by their names", "Two functions may both be called f. Which one is meant?")
+@mutant(
+    "03.5",
+    "functions are known by their names",
+    "Two wrapped functions may both be called f. Do you find the structure of the right one?",
+)
 def store_by_name(fun, in_tree):
     store = flatten_fun.__dict__.setdefault("stores", {})
 
@@ -962,7 +966,7 @@ edit(
 edit(
     "03.4",
     "each child has one leaf",
-    "By how many leaves does one move on?",
+    "After a child has taken its leaves, by how many do you move on?",
     "start += child.num_leaves",
     "start += 1",
     target="PyTreeDef.build",
@@ -1115,7 +1119,7 @@ def asks_about_children(is_leaf, leaves, tree):
 @mutant(
     "03.3",
     "`is_leaf` need not be asked about leaves",
-    "Does `is_leaf` see each number? What does the text promise?",
+    "According to the docstring, is `is_leaf` called with each number, too?",
     target="flatten_until",
 )
 def asks_about_nodes_only(is_leaf, leaves, tree):
@@ -1160,7 +1164,7 @@ edit(
     "start += child.num_leaves", "start += child.num_nodes", target="PyTreeDef.build",
 )  # fmt: skip
 edit(
-    "03.4", "None is not a leaf, so it is not counted", "A transformation returns None for a leaf. Is it missing?",
+    "03.4", "None is not a leaf, so it is not counted", "A transformation returns None for a leaf. Is that leaf missing?",
     "values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)",
     "values = [leaf for leaf in leaves if leaf is not None]", target="PyTreeDef.unflatten",
 )  # fmt: skip
@@ -1206,7 +1210,7 @@ edit(
     "03.6", "the last key of a path comes first", "Which key stands first in `params['layers'][0]`?", "(*path, key)", "(key, *path)",
 )  # fmt: skip
 edit(
-    "03.6", "`is_leaf` need not be asked about leaves", "Does `is_leaf` see the path of each leaf? What does the text promise?",
+    "03.6", "`is_leaf` need not be asked about leaves", "According to the docstring, is `is_leaf` called with the path of each leaf, too?",
     "stopped = stops is not None and is_stopped_by(stops(path, tree))",
     "stopped = stops is not None and node_types[type(tree)] is not None and is_stopped_by(stops(path, tree))",
 )  # fmt: skip

@@ -44,7 +44,7 @@ edit(
 )  # fmt: skip
 
 
-@mutant("04.1", "each element has to be written", "How long is your text for a million zeros?", target="dense")
+@mutant("04.1", "each element has to be written", "How long is your text for a thousand zeros?", target="dense")
 def writes_every_element(value):
     return f"dense<{nested_text(value)}>" if value.size else "dense<>"
 
@@ -190,7 +190,7 @@ edit(
     "{list(lhs_contract)} x {list(rhs_contract)}", "[{lhs_aval.ndim - 1}] x [0]",
 )  # fmt: skip
 edit(
-    "04.4", "batch axes are contracted, too", "Which axes run along, and where do you write them?",
+    "04.4", "batch axes are contracted, too", "Which axes are paired, but not summed over? Where do you write them?",
     'f", batching_dims = {list(lhs_batch)} x {list(rhs_batch)}" if lhs_batch else ""', '""',
 )  # fmt: skip
 edit(
@@ -198,7 +198,8 @@ edit(
     "{list(lhs_batch)} x {list(rhs_batch)}", "{list(lhs_batch)[:1]} x {list(rhs_batch)[:1]}",
 )  # fmt: skip
 edit(
-    "04.4", "pairs of axes are in order", "The first batch axis of one side belongs to the first of the other. What becomes of it, sorted?",
+    "04.4", "batch axes are in ascending order",
+    "The first batch axis of one side belongs to the first of the other. Are they still a pair if you sort each side?",
     "{list(lhs_batch)} x {list(rhs_batch)}", "{sorted(lhs_batch)} x {sorted(rhs_batch)}",
 )  # fmt: skip
 edit(
@@ -295,14 +296,15 @@ edit(
     "[*tokens, *consts, *args]", "[*tokens, *args]", target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 edit(
-    "04.6", "only arguments are passed to a function", "Which token does the second call take?",
+    "04.6", "only arguments are passed to a function", "A function that prints is called twice. Which token does the second call take?",
     "return self.take_tokens(function.ordered, names)", "return list(names[len(function.ordered) :])",
     target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 
 
 @mutant(
-    "04.6", "functions are known by their jaxpr only", "Under what is the function kept? The name belongs to it.",
+    "04.6", "functions are known by their jaxpr only",
+    "One jaxpr may be called under two names. Under which key should each function be kept?",
     target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 def knows_jaxprs_only(self, name, jaxpr, args):
@@ -336,7 +338,7 @@ edit(
 
 edit(
     "04.7",
-    "lines are for people",
+    "the text for XLA needs no lines of Python",
     "XLA writes errors and profiles. With which text can these name a line of Python?",
     "runtime.compile_text(module.text(debug_info=True)",
     "runtime.compile_text(module.text()",
@@ -345,7 +347,7 @@ edit(
 edit(
     "04.7",
     "there is always a cache",
-    "What does the folder say when there is none?",
+    "Without a disk cache, what is the text without lines needed for?",
     'module.text() if disk_cache.enabled() else ""',
     "module.text()",
     target="load_or_compile",
@@ -813,7 +815,7 @@ edit(
 edit(
     "04.5",
     "the neutral elements come first",
-    "In which order does the operation take its operands, and in which their types?",
+    "Does `stablehlo.reduce` take the arrays first, or the initial values? In which order do you write their types?",
     "(*ctx.avals_in[: len(operands)], *scalars)",
     "(*scalars, *ctx.avals_in[: len(operands)])",
     target="emit_reduce",
@@ -823,7 +825,7 @@ edit(
 edit(
     "04.6",
     "large constants stand before the tokens",
-    "In which order does the call pass what it passes?",
+    "A call passes tokens, constants and arguments. In which order?",
     "[*tokens, *consts, *args]",
     "[*consts, *tokens, *args]",
     target="LoweringContext.call_jaxpr",
@@ -843,7 +845,7 @@ edit(
 edit(
     "04.6",
     "results of a function have the arguments' types",
-    "A function of float32 returns truth values. What does its head say?",
+    "A function of a float32 returns a bool. Which type does the first line of the function have for its result?",
     "[type_of(aval) for aval in jaxpr.out_avals]",
     "[type_of(v.aval) for v in jaxpr.invars][: len(jaxpr.out_avals)]",
     target="lower_function",
@@ -853,7 +855,7 @@ edit(
 edit(
     "04.7",
     "what the cache does not have need not be compiled",
-    "The cache found nothing. What is compiled, and what is kept?",
+    "The disk cache does not have this program. Who compiles it, and should it be stored?",
     "    if loaded is None:\n",
     "    if loaded is None and not known_by:\n",
     target="load_or_compile",
@@ -873,7 +875,12 @@ edit(
 # --- what learners write who have read the text only -------------------------------------------------------------------
 
 
-@mutant("04.1", "all nans are alike", "How many float32 are nan? Which one was meant?", target="scalar_text")
+@mutant(
+    "04.1",
+    "all nans are alike",
+    "Many bit patterns of a float32 are nan. Which one should the text have?",
+    target="scalar_text",
+)
 def one_nan(x):
     dtype = x.dtype
     if dtype == bool or dtype == dtypes.float0:
@@ -952,7 +959,12 @@ def python_says_the_type_here_too(self, atom, env):
     return env[atom]
 
 
-@mutant("04.2", "a literal is known by its number", "What is `1 == 1.0 == True`?", target="LoweringContext.read")
+@mutant(
+    "04.2",
+    "a literal is known by its number",
+    "What does `1 == 1.0 == True` give? Are the three one constant?",
+    target="LoweringContext.read",
+)
 def literals_by_number(self, atom, env):
     if isinstance(atom, Literal):
         key = atom.val if isinstance(atom.val, (int, float, bool)) else id(atom)

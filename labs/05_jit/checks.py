@@ -107,7 +107,7 @@ class Mode:
 
 @check(
     "05.1",
-    "Two static values that change places make another key; another jit of the function, or another thread, does not.",
+    "If two static values change places, the key changes; in another jit of the function, or another thread, it is the same.",
     against=["static values have no order", "a jit has traces of its own", "a thread has traces of its own"],
 )
 def same_and_not_the_same(jk, rng):
@@ -744,7 +744,7 @@ def host_and_device(jk, rng):
 
 @check(
     "05.4",
-    "If results have to stay on a device, that is another program.",
+    "If an argument is committed to a device, results stay there, and that needs another executable.",
     against=["a program is the same everywhere", "placement follows from types"],
 )
 def committed(jk, rng):
@@ -1126,7 +1126,7 @@ def donated(jk, rng):
     return [{key: str(e.params[key]) for key in keys} for e in (eqn, other)], len(eqn.invars), list(eqn.params)
 
 
-@check("05.6", "The equation says where arguments are to be placed, but only if the call says so.")
+@check("05.6", "The equation says where arguments are to be placed, but only if `jit` was given shardings.")
 def placed(jk, rng):
     told, call = [], module(jk, "pjit.jit_call").NestedCall
     place = call.place
@@ -1218,7 +1218,7 @@ def calls_of(jk, f, *calls):
     return [[jitted(*args) for _ in range(3)] for args in calls]
 
 
-@check("05.7", "A single result is an array, and no list of one.", against=["results are a list"], tolerance=1e-6)
+@check("05.7", "A single result is an array, and not a list of one.", against=["results are a list"], tolerance=1e-6)
 def single_result(jk, rng):
     x, y = jk.device_put(floats(rng, 2, 3))
     return calls_of(jk, lambda x, y: x - 2 * y, (x, y), (y, x))
@@ -1423,7 +1423,11 @@ def forgets_dtype(jk, rng):
     return double(floats(rng, 3)), double(numbers.view("int32")), double(numbers.view("uint32"))
 
 
-@check("05.8", "With a key that forgets the values, nothing is wrong.", against=["the key has the values of arrays"])
+@check(
+    "05.8",
+    "With a key that leaves out the numbers in the array, every result is right.",
+    against=["the key has the values of arrays"],
+)
 def forgets_everything(jk, rng):
     f = jit_by(jk, lambda x: None, lambda x: x * x)
     with jk.base.stage_log.listen() as events:

@@ -203,7 +203,8 @@ edit(
     "self.table.executables.get(slot)", "None", target="Jitted.compiled",
 )  # fmt: skip
 edit(
-    "05.4", "a program is the same everywhere", "An argument is committed to a device. Is that in your slot?",
+    "05.4", "a program is the same everywhere",
+    "An argument is committed to a device. Is that in the key under which you keep the executable?",
     "(program.jaxpr, program.donated, placement)", "(program.jaxpr, program.donated)", target="Jitted.compiled",
 )  # fmt: skip
 edit(
@@ -215,7 +216,7 @@ edit(
     "Entry(executable, traced.out_tree, keys)", "Entry(executable, tree.children()[0], keys)", target="Jitted.make_entry",
 )  # fmt: skip
 edit(
-    "05.4", "compiling counts as tracing", "Does `traced` say whether it was traced now? Whom should you tell?",
+    "05.4", "compiling counts as tracing", "`traced` also returns whether the function was traced now. Which method needs to know that?",
     "names, was_traced, was_compiled)", "names, True, was_compiled)", target="Jitted.make_entry",
 )  # fmt: skip
 
@@ -243,11 +244,12 @@ edit(
     "if old is not new:", "if (old.shape, old.dtype) != (new.shape, new.dtype):", target="changed_leaves",
 )  # fmt: skip
 edit(
-    "05.5", "it does not matter where a value is", "The type is the same, and the keys are not. Why?",
+    "05.5", "it does not matter where a value is", "Two leaves have the same type and different keys. In what do they differ?",
     'yield Change("host", path, before, now)', "pass", target="changed_leaves",
 )  # fmt: skip
 edit(
-    "05.5", "a new type on a new place is two differences", "It is traced anew for its type. Does it matter that it is on the device now?",
+    "05.5", "a new type on a new place is two differences",
+    "For a leaf of a new type the function is traced. Should the reader hear that the leaf is on the device now, too?",
     "elif old is new:", "elif isinstance(before, OnHost) != isinstance(now, OnHost):", target="changed_leaves",
 )  # fmt: skip
 
@@ -274,7 +276,7 @@ edit(
 @mutant(
     "05.5",
     "all differences weigh the same",
-    "Ten values have moved to the device, or one shape is new. Which is closer?",
+    "From one known call, ten values have moved to the device; from another, one shape has changed. Which call is nearer?",
     target="distance",
 )
 def counts_alike(old, new, weight):
@@ -391,7 +393,7 @@ edit(
 edit(
     "05.8",
     "the executable converts numbers",
-    "Who would convert them? What does an executable look at?",
+    "The program is for float32, and x is int32. What does an executable look at: the dtype, or the number of bytes?",
     "x = jax.device_put(x)\n        found = key(x)\n",
     "x = jax.device_put(x)\n        found = key(x)\n        x = x.astype(programs[found].arg_avals[0].dtype) if found in programs else x\n",
 )
@@ -872,7 +874,7 @@ edit(
 edit(
     "05.4",
     "an entry needs only the types",
-    "The entry copies values in the host's memory to the device. Do types say which values these are, or keys?",
+    "The entry copies values in the host's memory to the device. What says which values these are: the types, or the keys?",
     "Entry(executable, traced.out_tree, keys)",
     "Entry(executable, traced.out_tree, avals)",
     target="Jitted.make_entry",
@@ -882,7 +884,7 @@ edit(
 edit(
     "05.4",
     "placement follows from types",
-    "`device_put(x, device)` has the type of x. What does its key say more?",
+    "`device_put(x, device)` has the type of x. What does its key say besides the type?",
     "self.placement(keys, arguments, traced, avals, names)",
     "self.placement(avals, arguments, traced, avals, names)",
     target="Jitted.make_entry",
@@ -902,7 +904,7 @@ edit(
 edit(
     "05.4",
     "random keys are always checked",
-    "Which option has random keys checked?",
+    "With which option should random keys be checked?",
     "if config.local.state.options.debug_key_reuse:",
     "if True:",
     target="Jitted.make_entry",
@@ -1166,7 +1168,12 @@ def believes_a_trace_with_constants_is_not_kept(self, arguments, tree, avals, na
     return (made, True)
 
 
-@mutant("05.2", "only writing needs the lock", "What may happen between the look and the lock?", target="cache_of")
+@mutant(
+    "05.2",
+    "only writing needs the lock",
+    "You look without the lock, and then take it. What may another thread do in between?",
+    target="cache_of",
+)
 def believes_only_what_is_written_needs_the_lock(fun):
     if True:
         try:
@@ -1479,7 +1486,7 @@ def believes_records_stay_with_executables(self, key, entry, record):
 @mutant(
     "05.4",
     "after `f.trace(key)`, random keys are not checked",
-    "`f.trace(key)` was called before. Does the entry of f(key) look after the keys?",
+    "`f.trace(key)` was called before. Does the entry of f(key) check the random keys?",
     target="Jitted.make_entry",
 )
 def believes_what_was_traced_before_is_not_checked(self, start, key, arguments, tree, keys):

@@ -119,7 +119,10 @@ def without_jax(jk, rng):
 @check(
     "06.1",
     "A negative position counts from the last parameter that takes one.",
-    against=["negative positions count from the last parameter", "with names, positions are left alone"],
+    against=[
+        "negative positions count from the last parameter",
+        "if names are given, negative positions stay negative",
+    ],
 )
 def negative_positions(jk, rng):
     i, j = (-1 - i for i in some(rng, 4, 2))
@@ -187,7 +190,7 @@ def keyword_only(jk, rng):
 
 @check(
     "06.2",
-    "A name that no parameter has is an error; `**kwargs` takes all names, `*args` all positions.",
+    "A name that no parameter has is an error, unless there is a `**kwargs`; with `*args` every position is right.",
     against=[
         "a position or a name that does not exist is ignored",
         "`*args` and `**options` do not take the names and positions that are left",
@@ -296,7 +299,7 @@ def merged(arguments, args, kwargs):
         "static arguments come first",
         "an argument that is None or False is not there",
         "the arity counts the dynamic arguments only",
-        "a keyword is dynamic where its parameter is positional",
+        "where there are static positions, all keywords are dynamic",
     ],
 )
 def places(jk, rng):
@@ -311,7 +314,7 @@ def places(jk, rng):
 
 @check(
     "06.3",
-    "Keywords are static by their names, and come back with the others.",
+    "Static keywords are found by their names, and are put back among the dynamic ones.",
     against=["static keywords stay among the others"],
 )
 def static_keywords(jk, rng):
@@ -344,7 +347,7 @@ def left_out(jk, rng):
 
 @check(
     "06.3",
-    "A negative position counts from the end of this call, and must be in it.",
+    "A negative position counts from the end of the call's positional arguments, and must not be before the first.",
     against=[
         "a negative position works like any other",
         "a negative position is taken modulo the number of arguments",
@@ -474,7 +477,9 @@ def remembered_hash(jk, rng):
 
 
 @check(
-    "06.4", "The same value in another place is another key.", against=["it does not matter which argument has a value"]
+    "06.4",
+    "The same value as another argument is another key.",
+    against=["it does not matter which argument has a value"],
 )
 def places_in_the_key(jk, rng):
     n, m = (int(k) for k in rng.permutation(99)[:2])
@@ -547,7 +552,7 @@ def collected(jk, rng):
 @check(
     "06.5",
     "A keyword that `**options` collects is not the parameter that happens to have its name.",
-    against=["a keyword is always the parameter of that name", "only what comes before `*` is a parameter"],
+    against=["a keyword is always the parameter of that name", "`**options` collects keyword-only parameters, too"],
 )
 def collected_keyword(jk, rng):
     (n,) = some(rng, 9, 1)
@@ -604,7 +609,7 @@ def programs_2(jk, rng):
         "the caller's dict may be emptied",
         "dynamic keywords are sorted",
         "the same object is the same argument",
-        "the dict for the tracers may be filled",
+        "`merged_with` may write into the dict that it is passed",
         "a static value of 0 or None is not there",
     ],
 )

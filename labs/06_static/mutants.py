@@ -23,7 +23,7 @@ edit(
 @mutant(
     "06.1",
     "numbers and names are each completed from the other",
-    "Somebody gives a number and a name, of two arguments. May you add to either?",
+    "Somebody gives the number of one argument and the name of another. May you add to the numbers, or to the names?",
 )
 def completes_both(signature, nums, names):
     parameters = list(signature.parameters.values())
@@ -61,7 +61,7 @@ edit(
 
 edit(
     "06.1",
-    "with names, positions are left alone",
+    "if names are given, negative positions stay negative",
     "`static_argnums=-1, static_argnames='x'`: which position is -1 of a function without `*args`?",
     "if not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):",
     "if names is None and not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):",
@@ -99,7 +99,7 @@ edit(
 edit(
     "06.2",
     "the last position equals the number of parameters",
-    "There are four parameters that take a position. What is the number of the last one, and from the other end?",
+    "There are four parameters that take a position. What is the number of the last one, counted from the front? And of the first one, counted from the end?",
     "if -min(nums) > count or max(nums) >= count:",
     "if -min(nums) >= count or max(nums) > count:",
     target="check_positions",
@@ -158,7 +158,7 @@ edit(
 edit(
     "06.2",
     "`**kwargs` takes the name of `*args`",
-    "`def f(*args, **options)`: what would the name `args` be good for?",
+    "`def f(*args, **options)`: can a caller pass the collected positions by the name `args`?",
     "never_by_name = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)",
     "never_by_name = (inspect.Parameter.POSITIONAL_ONLY,)",
     target="check_names",
@@ -168,7 +168,7 @@ edit(
 @mutant(
     "06.2",
     "the error about unknown names comes first",
-    "Two names are wrong, each in its way. Which of the two is the error about?",
+    "One name is that of a positional-only parameter, and no parameter has the other. Which of the two is the error about?",
     target="check_names",
 )
 def unknown_first(fun, signature, names, what):
@@ -212,7 +212,7 @@ def appends(self, args, kwargs):
 edit(
     "06.3",
     "static keywords stay among the others",
-    "What would happen to `n` after this, if it is still among the dynamic keywords?",
+    "n is static. What does `jit` do with it if it is still among the dynamic keywords?",
     "{name: x for name, x in kwargs.items() if name not in spec.static_argnames}",
     "dict(kwargs)",
     target="split_call",
@@ -228,7 +228,7 @@ edit(
 edit(
     "06.3",
     "a call has every static argument",
-    "A static argument has a default value, and was left out. Which number does your function look for?",
+    "A static argument has a default value, and was left out. Does your function look for its position all the same?",
     "{i % count for i in spec.static_argnums if i < count}",
     "{i % count if i < 0 else i for i in spec.static_argnums}",
     target="split_call",
@@ -419,7 +419,7 @@ edit(
 edit(
     "06.5",
     "what `*args` collects is one argument",
-    "`*args` collected three arrays. Which one is called what?",
+    "`*args` collected three arrays. What should each of them be called?",
     '[f"{collector}[{i}]" for i in range(count - len(names))]',
     "[collector] * (count - len(names))",
     target="positional_names",
@@ -458,7 +458,7 @@ def asks_jax(signature, nums, names):
 
 edit(
     "06.5",
-    "only what comes before `*` is a parameter",
+    "`**options` collects keyword-only parameters, too",
     "`def f(*args, n, **options)` is called with `n=1`. Does `**options` collect it?",
     "parameters[key].kind in KEYWORD",
     "parameters[key].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD",
@@ -824,7 +824,7 @@ edit(
 edit(
     "06.1",
     "given positions have to be sorted",
-    "`static_argnums=(2, 0)`: what does the text say of positions that are given?",
+    "`static_argnums=(2, 0)`: what does the docstring say of positions that are given?",
     "nums = tuple(n % count if n < 0 else n for n in nums)",
     "nums = tuple(sorted(n % count if n < 0 else n for n in nums))",
 )
@@ -884,8 +884,8 @@ edit(
 
 edit(
     "06.3",
-    "a keyword is dynamic where its parameter is positional",
-    "`static_argnames='n'`, called as `f(x, n=3)`: who gets the 3?",
+    "where there are static positions, all keywords are dynamic",
+    "`static_argnums=1` means `static_argnames='n'`, too. Is n static in the call `f(x, n=3)`?",
     "in sorted({*spec.static_argnames}) if name in kwargs]",
     "in sorted({*spec.static_argnames}) if name in kwargs and not spec.static_argnums]",
     target="split_call",
@@ -1044,8 +1044,8 @@ def by_identity(spec, args, kwargs):
 
 @mutant(
     "06.3",
-    "the dict for the tracers may be filled",
-    "What is in the caller's dict, after the call?",
+    "`merged_with` may write into the dict that it is passed",
+    "`kwargs` is the caller's dict. What should be in it after the call?",
     target="Arguments.merged_with",
 )
 def fills_the_dict(self, args, kwargs):

@@ -90,7 +90,7 @@ def by_python(jk, f, x):
 
 @check(
     "07.1",
-    "An operand may be passed by keyword, and operands before each function, as in old programs.",
+    "An operand may be passed by keyword, or, as in old programs, one before each function.",
     against=[
         "cond can be called in one way only",
         "a tree of operands is spread",
@@ -366,7 +366,7 @@ def known_index(jk, rng):
         "operands come before constants",
         "when the branches are reversed, the index is, too",
         "constants are those of the first function",
-        "the result's tree is that of the last function",
+        "no operand is weakly typed",
     ],
 )
 def equal_constants(jk, rng):
@@ -554,7 +554,7 @@ def weakness(jk, rng):
         "it is enough to compare each branch with the next one",
         "all trees are compared before any types",
         "the error is about the last branch that differs",
-        "the second branch is the one to compare with",
+        "the message counts branches from the second one",
         "the error is about the last branch that differs",
     ],
 )
@@ -619,7 +619,7 @@ def lowered(jk, f, *arguments):
         "a region of `case` takes the operands as arguments",
         "`case` takes the operands beside the index",
         "there are always two branches",
-        "the index is an i32, whatever it is",
+        "the index has the type of the last operand",
     ],
 )
 def chooses(jk, rng):

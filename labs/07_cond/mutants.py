@@ -8,7 +8,7 @@ from jitkit.lax.control_flow.conditionals import NOT_GIVEN
 edit(
     "07.1",
     "only the taken branch is traced",
-    "You look at the predicate because you happen to know it. When may you, and when is a program to be written?",
+    "Your function calls one branch whenever the predicate is known. In which case only is there no program to write?",
     "config.local.state.options.disable_jit and core.is_concrete(pred)",
     "core.is_concrete(pred)",
 )
@@ -158,7 +158,7 @@ edit(
 edit(
     "07.4",
     "results with the same leaves agree",
-    "What does the caller of cond do with a list, where the other branch gives a tuple?",
+    "One branch returns a list, the other one a tuple. What can the caller of cond rely on?",
     "        if other.out_tree != first.out_tree:\n            raise structure_error(what, i, names, bodies, traced)\n",
     "",
 )
@@ -181,7 +181,7 @@ edit(
 edit(
     "07.4",
     "types with the same dtype agree",
-    "Two float32 arrays of different lengths: can they stand in one place?",
+    "Two float32 arrays have different lengths. Can the code after the cond be compiled for both?",
     "all(same_type(one, two) for one, two in pairs)",
     "all(one.dtype == two.dtype for one, two in pairs)",
 )
@@ -564,7 +564,11 @@ def table(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     return table["true_fun" if truth else "false_fun"](*arguments)
 
 
-@mutant("07.2", "an index too large is the first branch", "Which branch is the nearest to 7?")
+@mutant(
+    "07.2",
+    "an index too large is the first branch",
+    "There are three branches, and the index is 7. Which branch should run?",
+)
 def outside_is_first(index, branches, *operands, operand=NOT_GIVEN):
     if not all(callable(branch) for branch in branches):
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
@@ -582,7 +586,11 @@ def outside_is_first(index, branches, *operands, operand=NOT_GIVEN):
     return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
 
 
-@mutant("07.2", "the largest index is the number of branches", "Three branches: which is the largest index?")
+@mutant(
+    "07.2",
+    "the largest index is the number of branches",
+    "There are three branches, counted from 0. Which is the largest index?",
+)
 def clamps_to_len(index, branches, *operands, operand=NOT_GIVEN):
     if not all(callable(branch) for branch in branches):
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
@@ -879,7 +887,7 @@ def any_leaf(what, names, bodies, traced):
 @mutant(
     "07.4",
     "the error is about the last branch that differs",
-    "Several differ from the first. Which is the error about?",
+    "Several branches differ from the first. Which of them is the error about?",
 )
 def last_differs(what, names, bodies, traced):
     first = traced[0]
@@ -916,7 +924,11 @@ def kinds(what, names, bodies, traced):
             raise type_error(what, i, names, bodies, traced)
 
 
-@mutant("07.4", "the second branch is the one to compare with", "Names in messages: which branch is it that differs?")
+@mutant(
+    "07.4",
+    "the message counts branches from the second one",
+    "Branches 0 and 1 agree, and branch 2 differs. Which branch does the message name?",
+)
 def index_off(what, names, bodies, traced):
     first = traced[0]
     for i, other in enumerate(traced[1:]):
@@ -981,7 +993,7 @@ def operands_beside(ctx, index, *args, branches):
 @mutant(
     "07.5",
     "each branch returns only the tokens of its own effects",
-    "Both regions end in the same types. What if one prints?",
+    "All regions of a `case` return the same types. One branch prints: what must the others return in the place of its token?",
 )
 def own_effects(ctx, index, *args, branches):
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
@@ -999,7 +1011,11 @@ def own_effects(ctx, index, *args, branches):
     return ctx.take_tokens(ordered, outs)
 
 
-@mutant("07.5", "tokens are among the results of the equation", "What does the caller get: tokens too?")
+@mutant(
+    "07.5",
+    "tokens are among the results of the equation",
+    "Which names should your rule return: those of the tokens, too?",
+)
 def tokens_kept(ctx, index, *args, branches):
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
     out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
@@ -1041,7 +1057,11 @@ def types_of_in(ctx, index, *args, branches):
     return ctx.take_tokens(ordered, outs)
 
 
-@mutant("07.5", "all branches have the scope of the first", "A profile shows `cond/branch_1_fun`. What should it tell?")
+@mutant(
+    "07.5",
+    "all branches have the scope of the first",
+    "A profile shows `cond/branch_1_fun`. What should that tell its reader?",
+)
 def one_scope(ctx, index, *args, branches):
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
     out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
@@ -1155,8 +1175,8 @@ edit(
 
 edit(
     "07.3",
-    "the result's tree is that of the last function",
-    "Dicts of one structure: who says in which order the leaves come? And if the first one returns None?",
+    "no operand is weakly typed",
+    "An operand is a Python number. Is its type weak in the branches, too?",
     "    avals = avals_of(args)\n",
     "    avals = [a.update(weak_type=False) for a in avals_of(args)]\n",
 )
@@ -1200,8 +1220,8 @@ edit(
 
 edit(
     "07.5",
-    "the index is an i32, whatever it is",
-    "What is the type of the index that the equation got?",
+    "the index has the type of the last operand",
+    "Which operand of the equation is the index: the first one, or the last one?",
     "({type_of(ctx.avals_in[0])}) ->",
     "({type_of(ctx.avals_in[-1])}) ->",
 )
@@ -1222,7 +1242,7 @@ edit(
 @mutant(
     "07.1",
     "a cond with the same function twice is not a choice",
-    "When does the program decide, and what does it need for that?",
+    "`cond(p, f, f, x)`: does the docstring make an exception for it? Which equation should the program have?",
 )
 def nothing_to_choose(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     from jitkit.lax.control_flow.conditionals import choose
@@ -1261,7 +1281,7 @@ def none_is_no_operand(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
 @mutant(
     "07.1",
     "with jit disabled, any predicate will do",
-    "Which error should an array of three predicates be, with jit disabled?",
+    "Which error should an array of three predicates raise, with jit disabled?",
 )
 def python_asks_the_predicate(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     from jitkit.lax.control_flow.conditionals import choose
@@ -1300,7 +1320,7 @@ def compares_while_tracing(what, index, functions, operands):
 @mutant(
     "07.3",
     "every function is traced anew",
-    "`trace_body` knows a function by `user`. Is it the same one at the next call?",
+    "`trace_body` finds a trace by the `user` of a Body, a function. Is yours the same object at the next call?",
 )
 def traces_anew(what, index, functions, operands):
     from jitkit.lax.control_flow.conditionals import check_branches
@@ -1341,7 +1361,11 @@ def adds_tokens_up(ctx, index, *args, branches):
     return ctx.take_tokens(ordered, results)
 
 
-@mutant("07.1", "with jit disabled, a function gets one operand", "How many operands do both functions take?")
+@mutant(
+    "07.1",
+    "with jit disabled, a function gets one operand",
+    "`cond(p, f, g, x, y)`: with how many operands are the functions called?",
+)
 def one_operand_without_jit(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     if not (callable(true_fun) and callable(false_fun)):
         return cond_with_two_operands(pred, true_fun, false_fun, *operands)
