@@ -12,8 +12,8 @@ from jitkit import numpy as jnp
 # int: it is weakly typed, so it takes the dtype of x, where 0.0 would turn integers into floats.
 #
 # Usual mistakes:
-#   - `np.maximum`: numpy computes at once, and there is nothing to compute with yet.
-#   - `if x > 0`: Python would have to choose one branch for all elements and all later calls.
+#   - `np.maximum`: numpy computes at once, and while `jit` traces, x has no numbers to compute with.
+#   - `if x > 0`: Python would have to choose one branch, for all elements and for all later calls.
 #   - `0.0` in place of `0`: right for floats, but integers become floats.
 #
 # In JAX: jax/_src/nn/functions.py:relu

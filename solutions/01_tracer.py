@@ -27,7 +27,7 @@ from jitkit.lax.utils import Shape, check_same_dtypes
 # Usual mistakes:
 #   - Looking for a tracer among the operands: then an operation on known numbers runs at once, and never
 #     reaches the program.
-#   - Passing parameters with `**params` to the trace: it takes them as a dict.
+#   - Passing parameters with `**params` to the trace: `process_primitive` takes them as a dict.
 #   - Hiding the shape rule's TypeError: the user then reads only an error about operands.
 #
 # In JAX: jax/_src/core.py:Primitive
@@ -63,8 +63,8 @@ class Primitive:
 # Usual mistakes:
 #   - Taking shape or dtype from the first operand.
 #   - Taking the maximum of the sizes: of 1 and 0 it is 1, and should be 0.
-#   - Making the result weak when any operand is: then an array that met a Python number would give way like
-#     one.
+#   - Making the result weak when any operand is: then an array that was added to a Python number would give
+#     way to other arrays, as the number does.
 #
 # In JAX: jax/_src/lax/lax.py:naryop
 

@@ -168,10 +168,10 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 
 # --- 02.5 Three laws ----------------------------------------------------------------------------------------
-# Every variable is bound once, before it is read. So a jaxpr is a list that can be run, cut and moved without
-# looking for side effects between its lines. The types in it are redundant, since the rules of the primitives
-# give them again. So the check finds a wrong type right after the transformation that wrote it, before XLA
-# sees it.
+# Every variable is bound once, before it is read. So an equation depends on nothing but the equations that
+# bind what it reads (and, if it has an ordered effect, on the one before with this effect). The types are
+# redundant, since the shape rules of the primitives give them again. So the check finds a wrong type right
+# after the transformation that wrote it, before XLA sees it.
 #
 # Usual mistakes:
 #   - Looking for variables by their names or types: two variables of one type are different variables.
@@ -254,9 +254,9 @@ def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[li
 
 
 # --- 02.7 An operation arrives ------------------------------------------------------------------------------
-# This function runs once for each operation of a traced program, and it sees no value: a type goes in, a type
-# comes out, a line is written. What Python does between two calls of it leaves no trace. Everything else in
-# this lab is the frame around these lines.
+# This function runs once for each operation of a traced program, and it computes no value: types go in, a
+# type comes out, an equation is written. What Python does between two calls of it leaves nothing in the
+# program. Everything else in this lab is the frame around these lines.
 #
 # Usual mistakes:
 #   - Lifting a tracer of this trace: then the function's own values become constants.

@@ -170,8 +170,9 @@ def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
 
 # --- 03.4 Unflatten -----------------------------------------------------------------------------------------
 # Mistakes of others come to light in `unflatten`: a transformation has lost a leaf, or returned one too many.
-# So it counts first, and its error has both numbers; otherwise leaves would silently end up in the wrong
-# places. With an index instead of an iterator, `build` can take all the leaves of a flat node in one slice.
+# So it counts first, and its error says how many leaves there should be; otherwise leaves would silently end
+# up in the wrong places. With an index instead of an iterator, `build` can take all the leaves of a flat node
+# in one slice.
 #
 # Usual mistakes:
 #   - Moving on by one leaf for each child, instead of by as many as it has.
@@ -216,9 +217,10 @@ class PyTreeDef:
 
 
 # --- 03.5 A function of leaves ------------------------------------------------------------------------------
-# It is the seam between the two worlds: trees outside, leaves inside. The user's function is called exactly
-# once, since it may have effects and tracing takes time. A list that two closures share is the simplest way
-# to hand out something besides the result; JAX uses a `Store` for it, all over its transformations.
+# `flatten_fun` is the seam between the two worlds: trees outside, leaves inside. Each call calls the user's
+# function exactly once, since it may have effects and tracing takes time. A list that two closures share is
+# the simplest way to hand out something besides the result; JAX uses a `Store` for it, all over its
+# transformations.
 #
 # Usual mistakes:
 #   - Calling the function once for the leaves and once more for the structure.

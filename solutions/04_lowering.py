@@ -215,7 +215,8 @@ class LoweringContext:
 #
 # Usual mistakes:
 #   - Forgetting the conversion back: the product is then of another type than the equation says.
-#   - Writing `batching_dims` without batches, or leaving them out with some: XLA then counts other axes.
+#   - Leaving out `batching_dims` when there are batch axes: they then count as axes that both operands keep,
+#     and the result's type does not fit.
 #
 # In JAX: jax/_src/lax/lax.py:_dot_general_lower
 
@@ -316,9 +317,10 @@ def emit_reduce(
 
 
 # --- 04.6 Functions that call functions ---------------------------------------------------------------------
-# If a function that is called a hundred times is written once, the text is a hundredth as long, and parsing
-# takes a hundredth of the time. XLA can inline calls later, so the program is not slower. A name identifies
-# nothing: two lambdas are both called `<lambda>`. So the key is the jaxpr, and the name is only a suggestion.
+# If a function that is called a hundred times is written once, the text is much shorter, and is parsed in
+# less time. XLA can inline calls later, so the program is not slower. A name alone identifies nothing: two
+# lambdas are both called `<lambda>`. So the jaxpr belongs to the key; and if the module has a function of
+# this name already, the new one gets a number behind its name.
 #
 # Usual mistakes:
 #   - Remembering the function by its name.
@@ -367,8 +369,8 @@ class LoweringContext:
 
 # --- 04.7 Compile -------------------------------------------------------------------------------------------
 # Seen from Python, compiling is simple: a text goes in, and something that can be called on buffers comes
-# out. XLA takes a hundred times as long for it as tracing and lowering take together. So the next lab is all
-# about doing it once.
+# out. It takes XLA much longer than tracing and lowering take together. So the next lab is all about doing it
+# once.
 #
 # Usual mistakes:
 #   - Looking an executable up by the text that has the lines of Python: then an empty line at the top of a

@@ -33,8 +33,8 @@ from jitkit.tree_util.compiled import compile_put_together
 # --- 05.1 The key -------------------------------------------------------------------------------------------
 # Avals are interned, so that comparing two keys compares a few addresses. The short form is for speed: the
 # dispatcher makes it from the arguments as they come, without flattening anything, and finds its entry in a
-# microsecond. The code that looks up a call and the code that stores its program must make the same key, so
-# each form is made in one place only.
+# microsecond. The dispatcher's code that looks up a call (`jitkit/pjit/lookup.py`) and `key_of_call`, under
+# whose key the program is stored, must make the same key; a check compares them.
 #
 # Usual mistakes:
 #   - Leaving the tree out: `f((x, y))` finds what was compiled for `f([x, y])`.
@@ -194,7 +194,7 @@ class Table:
 # These lines are `jit`: they call what you wrote in all the labs before. There are three caches on the way
 # (traces, executables, entries). The more expensive a step is, the less its key distinguishes, so that the
 # expensive step is done least often. The entry is inserted last: whoever finds it finds it complete, and a
-# step that fails leaves nothing behind.
+# step that fails leaves no entry behind (but a trace that was made is kept).
 #
 # Usual mistakes:
 #   - Compiling for each key: then a numpy array in one call and a jitkit array in the next cost two
@@ -256,7 +256,7 @@ class Jitted:
 
 
 # --- 05.5 Why did it miss? ----------------------------------------------------------------------------------
-# JAX logs the closest key, too (`jax_explain_cache_misses`), because the one before is often from another
+# JAX logs the closest key, too (`jax_explain_cache_misses`), because the call before is often from another
 # part of the program. For each leaf only the first difference of type is reported: if the shape has changed,
 # further differences of the same leaf would only hide that.
 #

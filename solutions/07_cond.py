@@ -82,10 +82,10 @@ def cond(
 
 
 # --- 07.2 switch --------------------------------------------------------------------------------------------
-# Clamping is what array indices do too, and for the same reason: there is nobody to tell. It is part of the
-# program (an equation before the `cond`), as the index is data. A single branch leaves nothing to choose, so
-# no equation is written. The index is checked all the same, so that a call does not become an error when a
-# second branch is added.
+# Clamping is what `lax.dynamic_slice` does too, and for the same reason: there is nobody to tell. The clamp
+# is part of the program (an equation before the `cond`), as the index is data. A single branch leaves nothing
+# to choose, so no equation is written. The index is checked all the same, so that a call does not become an
+# error when a second branch is added.
 #
 # Usual mistakes:
 #   - Raising for an index that is out of bounds: it works with `disable_jit` only.

@@ -26,7 +26,8 @@ from jitkit.lax.utils import Shape, check_same_dtypes
 
 
 # --- 01.1 Bind a primitive (2 points) -----------------------------------------------------------------------
-# Every operation of the library ends here. Hand it to the current trace, or run it when there is none.
+# Every operation of the library ends in `bind`. Hand the operation to the current trace, or run it if there
+# is no trace.
 
 
 class Primitive:

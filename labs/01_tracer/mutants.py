@@ -196,7 +196,7 @@ edit(
 edit(
     "01.4",
     "only Python's numbers stand on the left",
-    "What about a number that came out of a numpy array?",
+    "In `np.float32(2) - x`, is the numpy number an operand?",
     "if _takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self):",
     "if t in (list, tuple, set, dict):\n            takes_part(other, symbol, other, self)\n        if t in (bool, int, float, complex):",
 )

@@ -280,7 +280,7 @@ def runs_once(jk, rng):
 
 @check(
     "02.3",
-    "The parent of the new trace is the current one, and names of scopes begin anew in it; afterwards the earlier trace and scopes are current.",
+    "The parent of the new trace is the current one, and its scopes begin anew; afterwards the earlier trace and scopes are current.",
     against=[
         "the scopes around the call name the inner function's equations, too",
         "the outermost trace is the one to go back to",

@@ -142,7 +142,7 @@ def ill_typed_results(place: Place) -> Iterator[str]:
 
 
 # --- 02.6 Dead code (3 points) ------------------------------------------------------------------------------
-# Some results are of no interest. Find the equations that are needed for the others.
+# Only some results of a program are wanted. Find the equations that are needed for them.
 
 
 def live_equations(
@@ -161,8 +161,8 @@ def live_equations(
 
 
 # --- 02.7 An operation arrives (2 points) -------------------------------------------------------------------
-# These lines hold everything together: `bind` (01.1) hands an operation over, and `lift` (01.5), the shape
-# rule (01.2) and `emit` (02.1) do their parts. This is tracing.
+# `process_primitive` holds everything together: `bind` (01.1) hands an operation over, and `lift` (01.5), the
+# shape rule (01.2) and `emit` (02.1) do their parts. This is tracing.
 
 
 class DynamicJaxprTrace:

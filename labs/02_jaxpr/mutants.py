@@ -113,7 +113,7 @@ edit(
 edit(
     "02.2",
     "no program has an effect",
-    "What is the union of the effects of the equations?",
+    "One equation prints. Which effects does the program have?",
     "set[Effect]().union(*(eqn.effects for eqn in self.eqns if eqn.effects))",
     "no_effects",
 )
@@ -333,7 +333,7 @@ def makes_all_operands_live(eqns, outputs):
 edit(
     "02.6",
     "equations can stand in any order",
-    "You collected from the end. In which order do you return?",
+    "You collected the equations from the end. In which order do you return them?",
     "return left[::-1], live",
     "return left, live",
 )
@@ -872,7 +872,7 @@ edit(
 edit(
     "02.5",
     "an equation may read what it binds itself",
-    'The docstring says "bound before". Before what?',
+    'The docstring says "bound before". Before this equation, or before its end?',
     "atom not in place.bound",
     "atom not in place.bound and atom not in place.binds",
     target="unbound_reads",
@@ -931,7 +931,7 @@ edit(
 edit(
     "02.2",
     "arrays that look alike are one constant",
-    "Two arrays of one type were closed over. Are they one?",
+    "Two arrays of one type were closed over. Are they one constant?",
     "consts = {var: value for var, value in self.consts.items() if var in used}",
     "consts = {var: value for var, value in self.consts.items() if var in used}\n"
     "    consts = {var: value for var, value in consts.items() if not any(o is not var and str(o.aval) == "
@@ -951,7 +951,7 @@ edit(
 edit(
     "02.3",
     "the outermost trace is the one to go back to",
-    "A function is traced while another one is. Who is current after the inner one?",
+    "A function is traced while another one is. Which trace is current after the inner function?",
     "    finally:\n        trace.end()\n",
     "    finally:\n        trace.end()\n        core.set_current_trace(None).__enter__()\n",
 )
@@ -1067,7 +1067,7 @@ edit(
 @mutant(
     "02.2",
     "constants are in the order of their readers",
-    "A constant came first and is read last. Where does it stand?",
+    "A constant came first and is read last. Where does it stand among the constants?",
 )
 def in_the_order_of_readers(self, outs, debug_info):
     outvars = [self.to_tracer(x).atom for x in outs]
@@ -1082,7 +1082,7 @@ def in_the_order_of_readers(self, outs, debug_info):
 @mutant(
     "02.2",
     "every returned tracer belongs to this trace",
-    "An inner function returns a value of the outer one. Whose is its atom?",
+    "An inner function returns a value of the outer one. To which of the two programs does its atom belong?",
 )
 def all_tracers_are_mine(self, outs, debug_info):
     outvars = [x.atom if isinstance(x, DynamicJaxprTracer) else self.to_tracer(x).atom for x in outs]
@@ -1267,7 +1267,11 @@ def needs_something(eqns, outputs):
     return kept[::-1], live
 
 
-@mutant("02.6", "the caller's set of outputs may be changed", "Whose set is `outputs`, after the call?")
+@mutant(
+    "02.6",
+    "the caller's set of outputs may be changed",
+    "`outputs` may be a set of the caller's. What should be in it after the call?",
+)
 def fills_the_outputs(eqns, outputs):
     live, kept = outputs if isinstance(outputs, set) else set(outputs), []
     for eqn in reversed(eqns):

@@ -140,7 +140,8 @@ class PyTreeDef:
 
 
 # --- 03.5 A function of leaves (3 points) -------------------------------------------------------------------
-# Users write functions of trees; tracing wants functions of a list of leaves. Put one around the other.
+# Users write functions of trees; tracing wants functions of leaves. Turn a function of the first kind into
+# one of the second.
 
 
 def flatten_fun(

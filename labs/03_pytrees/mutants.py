@@ -898,7 +898,7 @@ edit(
 edit(
     "03.2",
     "a named tuple always has the node type of named tuples",
-    "A registered class of named tuples: whose NodeType counts?",
+    "A user registered a class of named tuples. Which NodeType counts: the user's, or a NamedTupleNode?",
     "if node_type is None and is_namedtuple(cls)",
     "if is_namedtuple(cls)",
     target="find_node_type",
@@ -1045,7 +1045,7 @@ edit(
 )  # fmt: skip
 edit(
     "03.2", "a class that was looked up counts as registered", "A named tuple was met, and is "
-    "registered afterwards. Is this the second time?",
+    "registered afterwards. Is this its second registration?",
     "return NamedTupleNode(cls)", "return registered.setdefault(cls, NamedTupleNode(cls))", target="find_node_type",
 )  # fmt: skip
 edit(
@@ -1066,7 +1066,7 @@ edit(
 @mutant(
     "03.2",
     "with a class, its derived classes are registered, too",
-    "`class Big(Box)` has more attributes. Who can make one?",
+    "`class Big(Box)` has more attributes. Can the functions that Box was registered with make a Big?",
     target="register",
 )
 def registers_the_family(node_type):

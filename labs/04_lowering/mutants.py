@@ -158,7 +158,7 @@ edit(
     target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
-    "04.3", "where a line comes from does not matter", "What is `origin` while the rule writes?",
+    "04.3", "where a line comes from does not matter", "To which equation does `origin` belong while the rule writes?",
     "self.origin = (self.name_stack, eqn)", "pass", target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
@@ -186,7 +186,7 @@ edit(
     "{lhs}, {rhs}{batching}", "{rhs}, {lhs}{batching}",
 )  # fmt: skip
 edit(
-    "04.4", "a product contracts the last axis with the first one", "Which axes are contracted? The parameters say so.",
+    "04.4", "a product contracts the last axis with the first one", "Which axes are contracted? Which parameter says so?",
     "{list(lhs_contract)} x {list(rhs_contract)}", "[{lhs_aval.ndim - 1}] x [0]",
 )  # fmt: skip
 edit(
@@ -259,8 +259,11 @@ edit(
 
 
 @mutant(
-    "04.6", "a nested jit is always inlined", "How many functions does your module have?", target="LoweringContext.call_jaxpr"
-)  # fmt: skip
+    "04.6",
+    "a nested jit is always inlined",
+    "A jitted function calls another one. How many functions does the module have?",
+    target="LoweringContext.call_jaxpr",
+)
 def inlines(self, name, jaxpr, args):
     return self.inline(jaxpr, args)
 
@@ -287,7 +290,7 @@ def looks_up_by_name(self, name, jaxpr, args):
 
 
 edit(
-    "04.6", "a call has one result", "How many results does the function's type have?",
+    "04.6", "a call has one result", "A function returns two arrays. How many types does your function have in `results`?",
     "function.results = [type_of(aval) for aval in jaxpr.out_avals]", "function.results = [type_of(jaxpr.out_avals[0])]",
     target="lower_function",
 )  # fmt: skip
@@ -318,7 +321,8 @@ def knows_jaxprs_only(self, name, jaxpr, args):
 
 
 edit(
-    "04.6", "a function takes all tokens", "What are the effects of the function that is called, and which tokens do you have?",
+    "04.6", "a function takes all tokens",
+    "The caller has a token for each of its effects. Which of these effects does the called function have, too?",
     "for effect in function.ordered]", "for effect in self.tokens]", target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 edit(
@@ -363,7 +367,7 @@ edit(
 edit(
     "04.7",
     "what is found is compiled all the same",
-    "Something was loaded. What is left to do?",
+    "The program was loaded from the disk cache. Must XLA compile it?",
     "if loaded is None:",
     "if True:",
     target="load_or_compile",

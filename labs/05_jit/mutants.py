@@ -19,7 +19,7 @@ def has_values(self, arguments, tree, avals):
 
 
 edit(
-    "05.1", "types of one size are one type", "A float32 and an int32 have four bytes each. Is it the same program?",
+    "05.1", "types of one size are one type", "A float32 and an int32 have four bytes each. Can one program compute with both?",
     "*avals", "*[aval.size * aval.dtype.itemsize for aval in avals]", target="Traceable.trace_key",
 )  # fmt: skip
 edit(
@@ -199,7 +199,8 @@ edit(
     "self.table.insert(key, entry, record)", "pass", target="Jitted.make_entry",
 )  # fmt: skip
 edit(
-    "05.4", "each key has an executable of its own", "Another key led to the same jaxpr. What did you keep of it?",
+    "05.4", "each key has an executable of its own",
+    "An earlier call with another key had the same jaxpr. Under what did you keep its executable?",
     "self.table.executables.get(slot)", "None", target="Jitted.compiled",
 )  # fmt: skip
 edit(
@@ -267,8 +268,8 @@ def takes_the_last(records, record, weight):
 
 
 edit(
-    "05.5", "of several calls that are equally near, the first one counts", "In which order do you go "
-    "through the records, and when do you change your mind?",
+    "05.5", "of several calls that are equally near, the first one counts",
+    "`latest_first` gives the latest record first. Should a record that is equally near replace the best one?",
     "counts < fewest", "counts <= fewest", target="closest",
 )  # fmt: skip
 
@@ -386,7 +387,7 @@ edit(
 edit(
     "05.8",
     "each call's result has the type of its argument",
-    "Who decided on the type of the result: this call, or the one that was compiled?",
+    "Which call decided on the type of the result: this one, or the one for which the program was compiled?",
     "return executable.wrap(executable.run([*executable.consts, x._buf]))[0]",
     "return executable.wrap(executable.run([*executable.consts, x._buf]))[0].astype(x.dtype)",
 )
@@ -956,7 +957,7 @@ edit(
 edit(
     "05.6",
     "of the closed-over values, only the tracers become inputs",
-    "x and an array a are closed over: what are the first inputs?",
+    "A tracer x and an array a are closed over. What are the first inputs of the jaxpr?",
     "self.outer, jaxpr = jaxpr.consts, convert_constvars_jaxpr(jaxpr)",
     "self.outer, jaxpr = [c for c in jaxpr.consts if isinstance(c, Tracer)], convert_constvars_jaxpr(jaxpr)",
     target="NestedCall.__init__",

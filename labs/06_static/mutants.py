@@ -99,7 +99,7 @@ edit(
 edit(
     "06.2",
     "the last position equals the number of parameters",
-    "There are four parameters that take a position. What is the number of the last one, counted from the front? And of the first one, counted from the end?",
+    "Four parameters take a position. Which number has the last one, counted from the front, and the first one, counted from the end?",
     "if -min(nums) > count or max(nums) >= count:",
     "if -min(nums) >= count or max(nums) > count:",
     target="check_positions",

@@ -223,7 +223,7 @@ def lowers_the_first(ctx, index, *args, branches):
 @mutant(
     "07.5",
     "both functions always run",
-    "Your regions only return names. Where in the text are they computed, and when?",
+    "Your regions only return names. Where in the text are the values computed, and when?",
 )
 def computes_before(ctx, index, *args, branches):
     names = [ctx.lower_region(branch, args, f"cond/branch_{i}_fun") for i, branch in enumerate(branches)]
@@ -1380,7 +1380,7 @@ def one_operand_without_jit(pred, true_fun, false_fun, *operands, operand=NOT_GI
 @mutant(
     "07.4",
     "the same types in another order agree",
-    "Which leaf of the one result takes the place of which of the other?",
+    "One branch returns (f32, i32), the other one (i32, f32). Do their first leaves have one type?",
 )
 def compares_sorted_types(what, names, bodies, traced):
     first = traced[0]
