@@ -975,7 +975,7 @@ def as_a_list(name, shapes):
 @mutant(
     "01.2",
     "a scalar must have as many axes as the other operands",
-    "A scalar has no axes, and fits beside every shape. Which helper of the stub's imports lets it pass?",
+    "A scalar has no axes, and fits beside every shape. Which of the imported helpers lets it pass?",
     target="elementwise_aval",
 )
 def equal_ranks(name, accepts, result, one_dtype, operands):

@@ -168,7 +168,7 @@ edit(
 @mutant(
     "06.2",
     "the error about unknown names comes first",
-    "One name is that of a positional-only parameter, and no parameter has the other. Which of the two is the error about?",
+    "One name is that of a positional-only parameter, the other one is unknown. Which of the two is the error about?",
     target="check_names",
 )
 def unknown_first(fun, signature, names, what):
