@@ -53,7 +53,7 @@ def without_a_trace(jk, rng):
 
 @check(
     "01.1",
-    "Under a trace, the trace receives the operation, and what it returns is the result.",
+    "Under a trace, the trace receives the operation, and what the trace returns is the result of `bind`.",
     against=["parameters are operands"],
 )
 def under_a_trace(jk, rng):

@@ -85,7 +85,7 @@ def several_results(jk, rng):
     return jk.make_jaxpr(f)(vector(rng)), found
 
 
-@check("02.1", "An equation has its parameters.")
+@check("02.1", "An equation keeps the parameters of its operation.")
 def parameters(jk, rng):
     axis, n = int(rng.integers(2)), int(rng.integers(2, 9))
     return jk.make_jaxpr(lambda x: jk.lax.cumsum(x, axis=axis))(np.ones((2, n), "float32"))
@@ -317,7 +317,7 @@ def inside_and_afterwards(jk, rng):
 
 @check(
     "02.3",
-    "After an error, nothing is traced any more, and what was traced before goes on.",
+    "After an error in the function, its trace has ended, and the trace from before is the current one again.",
     against=["after an error the trace is over"],
 )
 def after_an_error(jk, rng):

@@ -550,7 +550,7 @@ def wide_sums(jk, rng):
 
 @check(
     "04.4",
-    "The precision that was asked for is written, and the algorithm behind it.",
+    "The precision that was asked for is written, and behind it the algorithm.",
     against=["the precision is XLA's business", "the algorithm comes before the precision"],
 )
 def precision(jk, rng):

@@ -349,7 +349,7 @@ def errors(jk, rng):
 
 @check(
     "05.2",
-    "A trace that closed over an outer trace is valid only as long as that one lasts.",
+    "A trace that closed over values of an outer trace is valid only until the outer trace ends.",
     against=["what was traced is good for ever"],
 )
 def closures(jk, rng):
@@ -438,7 +438,7 @@ def limited_traces(jk, rng):
     return len(log), len(f._jitted.cache.traces)
 
 
-@check("05.2", "Errors inside of the function know its parameters by their names.")
+@check("05.2", "Errors inside of the function name its parameters.")
 def names_of_parameters(jk, rng):
     i = int(rng.integers(6))
 
