@@ -69,7 +69,7 @@ def tree(jk, rng):
 
 @check(
     "08.1",
-    "Python calls condition and body once, however many steps there will be.",
+    "Python calls condition and body once for each trace, however many steps there will be.",
     against=["Python calls the body for each step"],
     fixed="each of them once, whatever the numbers are",
 )
@@ -92,7 +92,7 @@ def traced_once(jk, rng):
 
 @check(
     "08.1",
-    "A loop that starts from a Python number takes the type that the body returns, and is traced for it.",
+    "A loop that starts from a Python number is traced again, if the body returns another type, for the type to which both promote.",
     against=[
         "a start value keeps its type",
         "one trace is enough",
@@ -110,7 +110,7 @@ def weak_start(jk, rng):
 
 @check(
     "08.1",
-    "A carry that comes out as another type, or another tree, is refused.",
+    "A carry that comes out as another tree, or with another shape or dtype, is refused.",
     against=["the carry's type may drift", "the result has the tree that the body returns"],
     fixed="an error of fixed words",
 )
@@ -185,7 +185,7 @@ def strong_starts(jk, rng):
 
 @check(
     "08.2",
-    "The new dtype is the one to which both types promote, and not simply the one that came out.",
+    "The new dtype is the one to which the start's type and the body's result promote, and not simply that of the result.",
     against=["the start takes the dtype that came out"],
 )
 def where_they_meet(jk, rng):
@@ -235,7 +235,9 @@ def untouched(jk, rng):
     return promote(jk, leaves, outs)
 
 
-@check("08.2", "The flag says whether anything is new.", against=["the flag may always say that something is new"])
+@check(
+    "08.2", "The flag says whether any value was converted.", against=["the flag may always say that something is new"]
+)
 def flag(jk, rng):
     traced, kind = [], str(rng.choice(["float32", "float16", "int16", "complex64"]))
 
@@ -724,7 +726,7 @@ def drift_beside_a_promotion(jk, rng):
 
 @check(
     "08.2",
-    "The flag is about all values, and not only about the last one.",
+    "The flag says whether any value was converted, and not only whether the last one was.",
     against=["the flag is about the last value"],
 )
 def flags(jk, rng):

@@ -39,7 +39,7 @@ def unrolls_a_little(cond, body, init_val):
 edit(
     "08.1",
     "a start value keeps its type",
-    "`while_loop(..., lambda v: v + 0.5, 0)`: must its author write `0.0`?",
+    "`while_loop(..., lambda v: v + 0.5, 0)`: must its author write `0.0` instead of `0`?",
     "if len(traced.jaxpr.outvars) == len(init):",
     "if False:",
 )
@@ -104,7 +104,7 @@ edit(
 edit(
     "08.2",
     "the flag may always say that something is new",
-    "What does the caller do when you say that something is new, and what does that cost?",
+    "What does the caller do when the flag says that something is new, and what does that cost?",
     "any(new is not old for new, old in zip(promoted, leaves, strict=True))",
     "True",
 )
@@ -135,7 +135,7 @@ edit(
 edit(
     "08.3",
     "only the parts that disagree are passed to the error",
-    "The first name goes with the first pair. Does it still, if you leave out pairs that agree?",
+    "The error gets names, and pairs of types. If you leave out pairs that agree, does the first name still go with the first pair?",
     "raise carry_type_error(what, jaxpr, names, pairs)",
     "raise carry_type_error(what, jaxpr, names, [pair for pair in pairs if not same_type(*pair)])",
 )
@@ -244,7 +244,7 @@ edit(
 edit(
     "08.4",
     "the condition's dead equations may be dropped in any case",
-    "Nothing was taken out. Is the condition's jaxpr still the same object?",
+    "No part was taken out of the carry. Is the condition's jaxpr still the same object?",
     "return cond.jaxpr, body.jaxpr, constant",
     "return pruned, body.jaxpr, constant",
 )
@@ -254,14 +254,14 @@ edit(
 edit(
     "08.5",
     "a region may read what is around it",
-    "What the body's region ends with: are these its own arguments, or those of the whole loop?",
+    "The body's region returns the constants unchanged. By which names: its own arguments', or those of the loop's operands?",
     "zip(cond_consts + body_consts + carry, ctx.avals_in, strict=True)",
     "zip([*args[: cond_nconsts + body_nconsts], *carry], ctx.avals_in, strict=True)",
 )
 edit(
     "08.5",
     "the scopes of the lines do not matter",
-    "A profiler shows a slow line of your loop. How would one know whether it is of the condition or of the body?",
+    "A profiler shows a slow line of your loop. How would one know whether it belongs to the condition or to the body?",
     'ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/cond")',
     'ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/body")',
 )
@@ -269,7 +269,7 @@ edit(
 edit(
     "08.5",
     "only the carry goes round",
-    "What the body's region ends with are the arguments of the next round. Are there enough of them?",
+    "What the body's region returns becomes the arguments of the next round. Does it return enough of them?",
     "zip(cond_consts + body_consts + carry, ctx.avals_in, strict=True)",
     "zip(carry, ctx.avals_in[cond_nconsts + body_nconsts :], strict=True)",
 )
@@ -283,7 +283,7 @@ edit(
 edit(
     "08.5",
     "the parts of the carry may change places",
-    "The i-th result of the body is the i-th argument of the next step. Is it so in your text?",
+    "The i-th result of the body is the i-th argument of the next step. Is that so in the text that you write?",
     'carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")',
     'carry = ctx.lower_region(body_jaxpr, body_consts + carry[::-1], "while/body")[::-1]',
 )
@@ -404,7 +404,7 @@ edit(
 edit(
     "08.6",
     "1 added to a weak index makes it strong",
-    "The index is a traced Python int, so it is weak. Which type does it have after one turn, plus a numpy int32?",
+    "The index is a traced Python int, so it is weak. Is it still weak after you have added `np.int32(1)` to it?",
     "constant_like(i, 1)",
     "i.dtype.type(1)",
     target="count_by_while",
@@ -794,7 +794,7 @@ edit(
 edit(
     "08.1",
     "the result has the tree that the body returns",
-    "A body that returns a list for a tuple is refused by whom?",
+    "The carry is a tuple, and the body returns a list. Which function refuses that?",
     '    check_carry("while_loop body", body, in_tree, traced.out_tree, traced)\n',
     "",
 )
@@ -803,7 +803,7 @@ edit(
 @mutant(
     "08.1",
     "weak parts are promoted until all parts agree",
-    "How often are weak leaves promoted? What happens to a part that would be a float only later?",
+    "How often are weak leaves promoted? What happens to a part that would become a float only in a third trace?",
 )
 def believes_it_promotes_until_all_parts_agree(cond, body, init_val):
     leaves, carry_tree = tree_flatten(init_val)

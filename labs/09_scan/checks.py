@@ -279,7 +279,11 @@ def one_equation(jk, rng):
     return jk.make_jaxpr(f)(np.float32(1), xs)
 
 
-@check("09.3", "Python calls the body once.", against=["the body is called for each step"])
+@check(
+    "09.3",
+    "Python calls the body once for each trace, not for each step.",
+    against=["the body is called for each step"],
+)
 def traced_once(jk, rng):
     calls = []
 
@@ -425,7 +429,7 @@ def lowered(jk, f, *arguments):
 
 @check(
     "09.4",
-    "The loop is a while: it counts, reads elements, and writes outputs into arrays that go round.",
+    "The scan becomes a `while`, which counts, reads elements, and writes outputs into arrays that go round.",
     against=["the arrays are shortened and carried", "the loop begins at 1"],
 )
 def as_while(jk, rng):
@@ -717,7 +721,7 @@ def chains(jk, rng):
 
 @check(
     "09.6",
-    "That holds for chains of any length, wherever they begin; and the caller's lists stay as they are.",
+    "Needed parts are found through chains of any length, wherever they begin; and the caller's lists stay as they are.",
     against=["going over the parts three times is enough", "the caller's list of used parts may be changed"],
 )
 def longer_chains(jk, rng):

@@ -289,7 +289,7 @@ edit(
 edit(
     "09.5",
     "0 means no unrolling",
-    "What does `unroll=0` mean, and what does `divmod` say to it?",
+    "What does `unroll=0` mean, and what does `divmod(length, 0)` do?",
     "divmod(length, unroll) if unroll else (0, length)",
     "divmod(length, unroll or 1)",
 )
@@ -297,7 +297,9 @@ edit(
 # --- 09.6 Dead code in a loop -------------------------------------------------------------------------------------
 
 
-@mutant("09.6", "everything is needed", "Nobody reads the last value of it, and no step does. Who would miss it?")
+@mutant(
+    "09.6", "everything is needed", "Nobody reads a part's last value, and no step reads the part. Who would miss it?"
+)
 def keeps_all(jaxpr, num_consts, carry, ys):
     dce_jaxpr(jaxpr, carry + ys)
     return [True] * len(carry)
@@ -306,7 +308,7 @@ def keeps_all(jaxpr, num_consts, carry, ys):
 @mutant(
     "09.6",
     "a carry is needed when its last value is used",
-    "An output of each step is computed from it. Must it go round?",
+    "Each step computes an output from a part of the carry. Must that part go round?",
 )
 def asks_nobody(jaxpr, num_consts, carry, ys):
     return carry
@@ -592,7 +594,7 @@ def by_recursion(jaxpr, num_consts, carry, ys):
 edit(
     "09.3",
     "outputs are a list",
-    "What does the body return beside the carry: an array, or a tree? What do you return for it?",
+    "What does the body return beside the carry: an array, or a tree? And what does `scan` return for it?",
     "tree_unflatten(traced.out_tree, outs)",
     "(tree_unflatten(carry_tree, outs[: len(init_leaves)]), outs[len(init_leaves) :])",
 )
@@ -664,7 +666,7 @@ edit(
 edit(
     "09.1",
     "the outputs stand in the order in which they were made",
-    "With `reverse`, the first output was made from the last element. Where does it belong?",
+    "With `reverse`, the first output was made from the last element. At which place of the stack does it belong?",
     "stack_elements(ys, reverse), *outputs)",
     "stack_elements(ys), *outputs)",
     target="scan_in_python",
@@ -863,7 +865,7 @@ def function_for_the_rest(step, carry, xs, y_avals, length, reverse, unroll):
 @mutant(
     "09.6",
     "a part is needed if the step reads it, whatever for",
-    "A step reads its own c. What if nobody uses c, before or after?",
+    "A step computes the next c from c, and nothing else from it. Nobody uses the last c. Is c needed?",
 )
 def reads_itself(jaxpr, num_consts, carry, ys):
     used = dce_jaxpr(jaxpr, [True] * len(carry) + list(ys))[1]
@@ -1023,7 +1025,7 @@ edit(
 edit(
     "09.3",
     "the steps are counted before the types are checked",
-    "`xs` is a text. Which of the two helpers should complain?",
+    "`xs` is a string. Which function should raise the error, `avals_of` or `scan_length`?",
     "    x_avals = avals_of(x_leaves)\n    length = scan_length(x_leaves, length)\n",
     "    length = scan_length(x_leaves, length)\n    x_avals = avals_of(x_leaves)\n",
 )
@@ -1062,7 +1064,7 @@ edit(
 edit(
     "09.4",
     "in reverse the last element is at `length`",
-    "i = 0, in reverse: which element is read first?",
+    "In reverse, at i = 0: what is the index of the element that is read?",
     "at = sub(length - 1, i) if reverse else i",
     "at = sub(length, i) if reverse else i",
 )
@@ -1107,7 +1109,7 @@ edit(
 edit(
     "09.6",
     "what a second look does not find is not needed",
-    "a is used after the loop, and no step reads it. Is it needed after a second look?",
+    "The part `a` is used after the loop, and no step reads it. Is it still in your answer after a second look at the body?",
     "needed = [before or now for before, now in zip(carry, reads, strict=True)]",
     "needed = [before or now for before, now in zip(carry, reads, strict=True)] if any(reads) else reads",
 )
@@ -1135,7 +1137,7 @@ def believes_only_what_can_be_an_index_is_a_number_of_steps(xs, length):
 @mutant(
     "09.3",
     "weak parts are promoted until all parts agree",
-    "How often are weak leaves promoted? What happens to a part that would be a float only later?",
+    "How often are weak leaves promoted? What happens to a part that would become a float only in a third trace?",
 )
 def believes_it_promotes_until_all_parts_agree(body, init, xs, length, reverse, unroll):
     carry, carry_tree = tree_flatten(init)

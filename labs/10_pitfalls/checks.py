@@ -374,7 +374,7 @@ def zeros_after(jk, rng):
 
 @check(
     "10.3",
-    "What is in the padding does not matter: it may be nan. A nan among the numbers that are used does.",
+    "What is in the padding does not matter: it may be nan. A nan among the numbers that are used makes the variance nan.",
     against=["zeros do not change the variance", "multiplying by 0 makes everything 0"],
     tolerance=1e-4,
 )
@@ -569,7 +569,7 @@ def of_one_element(jk, rng):
 
 @check(
     "10.4",
-    "One program, whatever the threshold and however many are chosen.",
+    "There is one program, whatever the threshold is and however many elements are chosen.",
     against=["a mask is an index like any other", "the caller will jit the function"],
     fixed="as many programs for any numbers",
 )
@@ -1181,7 +1181,7 @@ def from_outside(jk, rng):
 
 @check(
     "10.9",
-    "Losses that are converted to floats in the loop, and losses that are kept.",
+    "The prediction is right for losses that are converted to floats in the loop, and for losses that are kept as arrays.",
     against=["float costs nothing"],
 )
 def losses(jk, rng):

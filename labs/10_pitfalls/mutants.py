@@ -94,7 +94,11 @@ def makes_the_rate_static(gradient, x, rates):
     return x
 
 
-@mutant("10.2", "every step uses the first rate", "Your step uses a rate from outside. When does it look at it?")
+@mutant(
+    "10.2",
+    "every step uses the first rate",
+    "Your step uses a rate from outside. When is that rate read: at each call, or while tracing?",
+)
 def closes_over_the_rate(gradient, x, rates):
     x = np.asarray(x, np.float32)
 
@@ -190,7 +194,9 @@ def multiplies_by_weights(x, n):
     return jnp.sum(weights * (x - mean) ** 2) / n
 
 
-@mutant("10.3", "jit handles any shape", "It does. How often does it compile for that?", target="variances")
+@mutant(
+    "10.3", "jit handles any shape", "It handles any shape. How often does it compile for that?", target="variances"
+)
 def does_not_pad(rows):
     return [variance_of_first(np.asarray(row, np.float32), len(row)) for row in rows]
 
@@ -489,7 +495,7 @@ edit(
 edit(
     "10.7",
     "a new value of an argument is a new key",
-    "Are values in the key? Which line of the explanation comes in every step?",
+    "Are values in the key? Which line of the explanation comes again at every step?",
     '"log", "rate"',
     '"rate", "x"',
     target="to_blame",
@@ -497,7 +503,7 @@ edit(
 edit(
     "10.7",
     "the first difference is the reason",
-    "`rate` is named in #2. Is it named in #3 and #4?",
+    "`rate` is named in entry #2 of the explanation. Is it also named in #3 and #4?",
     '"log", "rate"',
     '"rate", "log"',
     target="to_blame",
@@ -1065,7 +1071,7 @@ edit(
 @mutant(
     "10.4",
     "adding 1e-6 to a divisor changes nothing",
-    "`+ 1e-6` keeps from dividing by zero. What is the mean of one element then?",
+    "You added 1e-6 to the divisor, so that it is never 0. What is the mean of one element then?",
     target="mean_above",
 )
 @jax.jit
@@ -1185,7 +1191,9 @@ def observed_eps(mean, count, x):
     return mean, count, x - mean
 
 
-@mutant("10.1", "the fastest try is typical", "Is the fastest try the typical one? What does the docstring want?")
+@mutant(
+    "10.1", "the fastest try is typical", "Is the fastest try the typical one? Which time does the docstring ask for?"
+)
 def least_of_times(function, *args, tries=9, clock=time.perf_counter):
     times = []
     for _ in range(1 + tries):
@@ -1365,7 +1373,7 @@ def divides_afterwards(logits, temperature, in_logs):
 @mutant(
     "10.6",
     "the mean is divided by the old count",
-    "After the first observation, which count is it: 0 or 1?",
+    "At the second observation the old count is 1. By which number is the distance divided: 1 or 2?",
     target="observed",
 )
 @jax.jit
@@ -1628,7 +1636,7 @@ def believes_no_row_is_longer_than_1024(rows):
 @mutant(
     "10.3",
     "the caller's rows may be changed",
-    "Is your array another one than the caller's, if that is of float32 already?",
+    "If the caller's array is a float32 already, is yours a copy of it, or the same array?",
     target="variances",
 )
 def believes_the_caller_s_rows_are_mine(rows):
@@ -1706,7 +1714,7 @@ def believes_the_attributes_of_an_object_are_places(state):
 @mutant(
     "10.6",
     "the first observation may have any shape",
-    "The first x has another shape. Can it be used?",
+    "The first x has another shape than the mean. Can it be used?",
     target="RunningMean.update",
 )
 def believes_the_first_observation_is_the_mean_whatever_it_is(self, x):
@@ -1739,7 +1747,7 @@ def believes_nan_is_not_an_observation(self, x):
     return state[2]
 
 
-@mutant("10.7", "loss 10 comes after loss 1", "After eleven steps: in which order are the names, sorted as texts?")
+@mutant("10.7", "loss 10 comes after loss 1", "After eleven steps: in which order are the names, sorted as strings?")
 def believes_loss_10_comes_after_loss_1(x, rates):
 
     @jax.jit

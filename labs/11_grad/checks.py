@@ -83,7 +83,7 @@ def from_the_result(jk, rng):
 
 @check(
     "11.1",
-    "The tangent of a maximum is the tangent of the maximal element.",
+    "The tangent of a maximum is the tangent of the maximal element, if there is only one.",
     against=[
         "the tangent of a maximum is the largest tangent",
         "infinities are never equal",
@@ -469,7 +469,7 @@ def linear_equations_stay(jk, rng):
 
 @check(
     "11.3",
-    "The function is called once, and where Python asks for a value there is one.",
+    "The function is called once, and where Python asks for a value, as in `if x > 0`, there is one.",
     against=["the function may be called twice, for values and for tangents"],
 )
 def called_once(jk, rng):
@@ -1384,7 +1384,7 @@ def halves_broadcast(jk, rng):
 
 @check(
     "11.5",
-    "The other data (`has_aux`) are not converted to arrays: a Python number stays one, and a text is allowed.",
+    "The other data (`has_aux`) are not converted to arrays: a Python number stays one, and a string is allowed.",
     against=["the other data are arrays"],
 )
 def aux_as_it_is(jk, rng):
@@ -1419,7 +1419,7 @@ def one_sum(jk, rng):
 
 @check(
     "11.2",
-    "A result that does not change has no tangent, even after an operation on what does change.",
+    "A result that does not change has a Zero for a tangent, even if it was computed from what does change.",
     against=["a rule always returns an array"],
 )
 def tangents_that_are_zero(jk, rng):

@@ -378,7 +378,7 @@ edit(
 edit(
     "11.4",
     "an equation without cotangents need not be run",
-    "The program prints. Does it, when nobody wants its derivative?",
+    "The program prints. Does it still print when nobody wants its derivative?",
     " and not jaxpr.effects:",
     ":",
     target="backward_pass",
@@ -537,7 +537,7 @@ edit(
 edit(
     "11.6",
     "the start of the loop has no cotangent",
-    "The carry that went in: which output of the other loop is its cotangent?",
+    "Which output of the transposed loop is the cotangent of the carry that went in?",
     "of_carry = [ct if is_undefined(x) else None for x, ct in zip(carry, made, strict=False)]",
     "of_carry = [g if is_undefined(x) else None for x, g, _ in zip(carry, ct_carry, made, strict=False)]",
     target="transpose_scan",
@@ -545,7 +545,7 @@ edit(
 edit(
     "11.6",
     "only the last carry has a cotangent",
-    "Each step has an output, and each of those has a cotangent. Who adds it?",
+    "Each step has an output, and each of those has a cotangent. Where is it added?",
     "    ct_carry = [instantiate_zeros(ct) for ct in ct_carry]\n",
     "    ct_carry = [instantiate_zeros(ct) for ct in ct_carry]\n    ct_ys = [Zero(core.get_aval(ct)) for ct in ct_ys]\n",
     target="transpose_scan",
@@ -553,7 +553,7 @@ edit(
 edit(
     "11.6",
     "every output has a cotangent",
-    "Nobody uses an output. Does the loop go over an array of zeros for it?",
+    "Nobody uses an output. Does the transposed loop scan over an array of zeros for it?",
     "    nonzero =",
     "    ct_ys = [instantiate_zeros(ct) for ct in ct_ys]\n    nonzero =",
     target="transpose_scan",
@@ -561,7 +561,7 @@ edit(
 edit(
     "11.6",
     "every operand has a cotangent",
-    "A part of the carry was a value from the start. Who asks for its cotangent?",
+    "A part of the carry is a value, not linear. Who asks for its cotangent?",
     "of_carry = [ct if is_undefined(x) else None for x, ct in zip(carry, made, strict=False)]",
     "of_carry = [ct for _, ct in zip(carry, made, strict=False)]",
     target="transpose_scan",
@@ -569,7 +569,7 @@ edit(
 edit(
     "11.6",
     "a constant of the body gets one cotangent only",
-    "A constant was used in every step. What does the last trip of the other loop know of the trips before?",
+    "A constant was used in every step. What does the last trip of the transposed loop know of the trips before?",
     "backward_pass(jaxpr, jaxpr.consts, inputs, cts, before=sums)",
     "backward_pass(jaxpr, jaxpr.consts, inputs, cts)",
     target="transposed_body",
@@ -665,7 +665,7 @@ def unrolled(a, steps):
 @mutant(
     "11.7",
     "a loop can be treated as a constant",
-    "The gradient is 0, or too small. What does it know of a?",
+    "Your loop has no derivative, so the gradient is 0, or too small. How does the root depend on a?",
     target="cube_root",
 )
 def stops(a, steps):
@@ -1204,7 +1204,7 @@ edit(
 edit(
     "11.5",
     "the other data are arrays",
-    "The other data may be a text. What is `asarray` of that?",
+    "The other data (`has_aux`) may be a string. What is `asarray` of that?",
     "((value, *aux) if has_aux else value), grads",
     "((value, *(jax.tree.map(jnp.asarray, one) for one in aux)) if has_aux else value), grads",
     target="value_and_grad",
@@ -1310,7 +1310,7 @@ def root_eps(a, steps):
     return lax.fori_loop(0, steps, step, jnp.ones_like(a))
 
 
-@mutant("11.7", "twenty steps are always enough", "How many steps is it told to do?", target="cube_root")
+@mutant("11.7", "twenty steps are always enough", "How many steps does the caller ask for?", target="cube_root")
 def twenty(a, steps):
     def step(i, x):
         return x - (x**3 - a) / (3 * x**2)
@@ -1321,7 +1321,7 @@ def twenty(a, steps):
 @mutant(
     "11.1",
     "the number of maxima needs an added 1e-6",
-    "One element at least is extreme. What is the mean of one tangent?",
+    "At least one element is the maximum. If exactly one is, what is the mean of its tangent?",
     target="jvp_extreme",
 )
 def extreme_eps(g, out, x, *, axes):

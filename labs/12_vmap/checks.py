@@ -77,7 +77,7 @@ def no_loop(jk, rng):
 
 @check(
     "12.1",
-    "An operation on what is the same for all elements is done once, as it is.",
+    "An operation whose operands are all the same for all elements is done once, as it is.",
     against=["everything is a batch", "unmapped arguments are batched"],
 )
 def the_same_for_all(jk, rng):
@@ -507,7 +507,7 @@ def called_once(jk, rng):
 
 @check(
     "12.5",
-    "`in_axes` is one for all, a tuple for each argument, or a tree; None is for what every call gets as it is.",
+    "`in_axes` is one axis for all arguments, a tuple with an axis for each, or a tree; None is for what every call gets as it is.",
     against=["in_axes is one number", "None means 0"],
 )
 def axes_of_arguments(jk, rng):
@@ -805,7 +805,7 @@ def unmapped_parts(jk, rng):
 
 @check(
     "12.7",
-    "It works if only the closed-over values are batches, or only the scanned arrays, with several of each, and with zero steps.",
+    "A scan can be batched if only the closed-over values are batches, or only the scanned arrays; it may have zero steps.",
     against=[
         "a part of the carry is a batch only if it begins as one",
         "the stacked outputs have their batch axis in front",

@@ -160,7 +160,7 @@ edit(
 edit(
     "12.2",
     "broadcasting lines up the right axes",
-    "A batch of three scalars, beside rows of three numbers. Which of the two threes did you line up?",
+    "A batch of three scalars, beside rows of three numbers. With which axis of the rows did you line up the batch axis of the scalars?",
     "    vals = [x if d is None else with_axes_behind(x, rank) for x, d in zip(vals, dims, strict=True)]\n",
     "",
     target="broadcast_batcher",
@@ -229,7 +229,7 @@ edit(
 @mutant(
     "12.3",
     "the batch axis has to be in front",
-    "What does a transpose cost, and what is it for?",
+    "What does a transpose cost, and what is it good for here?",
     target="reduction_batcher",
 )
 def moves_first(primitive, axis, vals, dims, *, axes, **params):
@@ -265,7 +265,7 @@ edit(
 @mutant(
     "12.3",
     "the primitive itself refuses wrong axes",
-    "An element has two axes. Which error does a user get for axis 4, and what does the text promise?",
+    "An element has two axes. Which error does a user get for axis 4, and which one does the docstring promise?",
     target="reduction_batcher",
 )
 def leaves_it_to_the_primitive(primitive, axis, vals, dims, *, axes, **params):
@@ -280,7 +280,7 @@ def leaves_it_to_the_primitive(primitive, axis, vals, dims, *, axes, **params):
 @mutant(
     "12.4",
     "the numbers of axes stay the same in a batch",
-    "The numbers name axes of an element. Which axes of the batch are these?",
+    "The dimension numbers name axes of an element. Which axes of the batch are these?",
 )
 def does_not_shift(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, dimension_numbers):
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
@@ -398,7 +398,7 @@ edit(
 edit(
     "12.5",
     "None means 0",
-    "`None` in `in_axes`: how often is this argument cut?",
+    "`None` in `in_axes`: is this argument cut into elements?",
     "dims = axis_of_each_argument(in_tree, in_axes)",
     "dims = [d or 0 for d in axis_of_each_argument(in_tree, in_axes)]",
     target="call_on_batches",
@@ -439,7 +439,7 @@ edit(
 edit(
     "12.5",
     "out_axes is one number",
-    "Two results, and a place for each: which is whose?",
+    "Two results, and `out_axes` is a tuple of two: which axis belongs to which result?",
     'wanted = axis_of_each_leaf("vmap out_axes", out_axes, tree)',
     "wanted = [out_axes if isinstance(out_axes, int) else 0] * len(outs)",
     target="moved",
@@ -447,7 +447,7 @@ edit(
 edit(
     "12.5",
     "a result that is the same for all elements needs no axis",
-    "One result is the same for all elements, and its place is 0. What does the caller expect?",
+    "One result is the same for all elements, and its `out_axes` is 0. Which shape does the caller expect?",
     "        if to is not None:\n",
     "        if to is not None and dim is not None:\n",
     target="moved",
@@ -463,7 +463,7 @@ edit(
 edit(
     "12.5",
     "numpy complains if a result is not an array",
-    "A text is a result. Is it an array?",
+    "A result is a string. Is it an array?",
     "if not core.is_array_value(x):",
     "if False:",
     target="moved",
@@ -471,7 +471,7 @@ edit(
 edit(
     "12.5",
     "an axis out of range means the last axis",
-    "The result has one axis. Where is place 1, or place -2?",
+    "The result has one axis, that of the batch. Which axis is `out_axes=1`, or -2?",
     "if not -rank <= to < rank:",
     "if False:",
     target="moved",
@@ -502,7 +502,7 @@ edit(
 )
 
 
-@mutant("12.6", "the first element decides", "Each element has its own predicate. Whose did you ask?")
+@mutant("12.6", "the first element decides", "Each element has its own predicate. Whose predicate did you use?")
 def asks_the_first(axis, vals, dims, *, branches):
     (index, *operands), (index_dim, *operand_dims) = vals, dims
     if index_dim is not None:
@@ -953,7 +953,7 @@ edit(
 edit(
     "12.1",
     "an unbatched result has its axis in front",
-    "The rule says None of a result. What does `None or 0` say?",
+    "The rule returns None as the batch axis of a result. What is `None or 0`?",
     "[self.wrap(x, dim) for x, dim in zip(out, out_dim, strict=True)]",
     "[self.wrap(x, dim or 0) for x, dim in zip(out, out_dim, strict=True)]",
 )
@@ -1004,7 +1004,7 @@ edit(
 edit(
     "12.4",
     "the batch axis keeps its number in the product",
-    "Which axes stand before it in the product, and which of the operand's are not there any more?",
+    "Which axes stand before the batch axis in the product, and which axes of the operand are contracted?",
     "place = len(lhs_batch) + kept.index(lhs_dim)",
     "place = lhs_dim",
 )
@@ -1057,7 +1057,7 @@ edit(
 @mutant(
     "12.1",
     "any error means that the rule is missing",
-    "A rule raises an error of the user's. Which error comes out of `vmap`?",
+    "A rule exists, and raises an error itself. Which error comes out of `vmap`?",
 )
 def believes_any_error_of_a_rule_is_a_missing_rule(self, primitive, args, params):
     pairs = [self.unwrap(x) for x in args]

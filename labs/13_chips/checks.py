@@ -96,7 +96,7 @@ ENTRY %main (x: f32[8]) -> f32[8] {{
 
 @check(
     "13.1",
-    "Parameters, constants, tuples and bitcasts cost nothing; a sort and a copy run on their own, and a sum over chips where it begins.",
+    "Parameters, constants, tuples and bitcasts cost nothing. A sort and a copy are kernels; a sum over chips is one, where it begins.",
     against=[
         "every instruction is a kernel",
         "only fusions run",
@@ -307,8 +307,8 @@ def one_kernel(jk, rng):
 
 @check(
     "13.3",
-    "Compiled for other chips, as far as their compilers are installed, the polynomial has no loop, and a "
-    "GPU needs one kernel, which moves at most twice the least number of bytes.",
+    "Compiled for each other chip whose compiler is installed, the polynomial has no loop. A GPU needs one kernel, "
+    "which moves at most twice the least number of bytes.",
     against=["a `lax` loop is unrolled by the compiler", "a scan is not a loop", "one line of Python is one kernel"],
     fixed="as many kernels for any numbers",
 )
@@ -378,7 +378,7 @@ def small_rate(jk, rng):
 
 @check(
     "13.4",
-    "Neither function has a loop when it is compiled.",
+    "Neither `roughness` nor `decayed` has a loop when it is compiled.",
     against=["a `lax` loop is unrolled by the compiler", "a scan is not a loop"],
     fixed="there is no loop, whatever the numbers are",
 )
@@ -392,7 +392,7 @@ def no_loops(jk, rng):
 
 @check(
     "13.4",
-    "Neither function has a loop when it is compiled for other chips, as far as their compilers are installed.",
+    "Neither `roughness` nor `decayed` has a loop when it is compiled for another chip whose compiler is installed.",
     against=["a `lax` loop is unrolled by the compiler", "a scan is not a loop"],
     fixed="there is no loop, whatever the numbers are",
 )
@@ -452,7 +452,9 @@ def numbers_of_numpy(jk, rng):
 
 
 @check(
-    "13.2", "Nothing is run, and nothing is compiled.", against=["the function has to be run to know its result's type"]
+    "13.2",
+    "`least_bytes` runs nothing, and compiles nothing.",
+    against=["the function has to be run to know its result's type"],
 )
 def nothing_runs(jk, rng):
     seen = []

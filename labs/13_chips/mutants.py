@@ -28,7 +28,7 @@ edit(
 edit(
     "13.1",
     "only fusions run",
-    "What became of an operation that the compiler could not fuse with anything?",
+    "What becomes of an operation that the compiler could not fuse with anything: does it not run?",
     'elif instruction.opcode not in _FREE and not instruction.opcode.endswith(("-update", "-done")):',
     'elif instruction.opcode == "fusion":',
 )
@@ -122,7 +122,7 @@ edit(
 @mutant(
     "13.2",
     "intermediate values are moved through memory, too",
-    "A fusion computes an element from beginning to end. What of it is ever in memory?",
+    "A fusion computes an element from beginning to end. Which of its intermediate values is ever in memory?",
 )
 def every_equation(fun, *args):
     program = jax.make_jaxpr(fun)(*args)
@@ -166,7 +166,11 @@ def all_powers(x, coefficients):
     return jnp.dot(powers, coefficients)
 
 
-@mutant("13.3", "the coefficients are part of the program", "Are coefficients known while the function is traced?")
+@mutant(
+    "13.3",
+    "the coefficients are part of the program",
+    "Are the values of the coefficients known while the function is traced?",
+)
 def as_numbers(x, coefficients):
     y = jnp.zeros_like(x)
     for c in coefficients.tolist():
@@ -331,7 +335,7 @@ def runs_it(fun, *args):
 @mutant(
     "13.4",
     "an unrolled loop runs in parallel",
-    "The loop is gone, and its turns still wait for each other. For 1000 elements, how many do?",
+    "The loop is gone, and its turns still wait for each other. For 1000 elements, how many turns wait for another one?",
     target="decayed",
 )
 def unrolled(x, rate):
@@ -345,7 +349,7 @@ def unrolled(x, rate):
 @mutant(
     "13.4",
     "elements long ago do not count",
-    "At a rate of 0.99, how much does an element of a hundred steps ago still count?",
+    "At a rate of 0.99, what is the weight of an element of a hundred steps ago?",
     target="decayed",
 )
 def a_window(x, rate):

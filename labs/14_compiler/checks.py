@@ -304,7 +304,7 @@ def softmax(jk, rng):
 
 
 @check(
-    "14.2", "An operation that needs other rows goes into another nest.",
+    "14.2", "An operation that needs rows which the nest has not written yet goes into another nest.",
     against=["an earlier loop has written all rows", "an element that the loop will write is already in memory"],
 )  # fmt: skip
 def other_rows(jk, rng):
@@ -400,7 +400,7 @@ def told(jk, rng):
 
 
 @check(
-    "14.3", "A reduction is counted among the operations, and named in the comment above its loop.",
+    "14.3", "A reduction counts one operation for each element in `flops`, and the comment above its loop names it.",
     against=["the comment above a loop need not name the reduction", "additions cost nothing", "the note needs only the operation's name",
              "the loop of a reduction does nothing else"],
 )  # fmt: skip
@@ -423,7 +423,7 @@ def places(jk, lives, sizes):
 
 @check(
     "14.4",
-    "Buffers whose lives do not meet may share bytes; those with a step in common do not.",
+    "Buffers whose lives do not meet may share bytes; buffers whose lives have a step in common do not.",
     against=[
         "two lives that share one step do not meet",
         "every array can have its own memory",

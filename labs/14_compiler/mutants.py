@@ -45,7 +45,7 @@ def not_at_zero(op, index):
 @mutant(
     "14.1",
     "a permutation is its own inverse",
-    "Axis 0 of the result is axis 2 of the operand. Where does the result's index 0 go?",
+    "Axis 0 of the result is axis 2 of the operand. At which place of the operand's index does the result's first index go?",
     target="transpose_index",
 )
 def permuted_forwards(op, index):
@@ -86,7 +86,7 @@ edit(
     "{sizes[k] - 1} - {i}", "{sizes[k]} - {i}", target="rev_index",
 )  # fmt: skip
 edit(
-    "14.1", "a text can be put into another one without parentheses", "Your text is multiplied by 4, for the next axis. What does `3 - "
+    "14.1", "a text can be put into another one without parentheses", "Your index is multiplied by 4, for the next axis. What does `3 - "
     "i0*4` mean?",
     'f"({sizes[k] - 1} - {i})"', 'f"{sizes[k] - 1} - {i}"', target="rev_index",
 )  # fmt: skip
@@ -256,8 +256,8 @@ edit(
     "if self.flat or len(self.shape) == 1:", "if (self.flat or len(self.shape) == 1) and not is_after:",
 )  # fmt: skip
 edit(
-    "14.2", "a part of a buffer is read like the whole buffer", "The place begins at element k of its buffer. Which element of the "
-    "buffer was stored?",
+    "14.2", "a part of a buffer is read like the whole buffer", "The place is a part of a buffer: it begins at element k. "
+    "Which element of the buffer was stored?",
     "place.base or when < 0", "when < 0",
 )  # fmt: skip
 edit(
@@ -479,7 +479,7 @@ def ends_are_free(lives, sizes):
 @mutant(
     "14.4",
     "a new buffer always goes to the end",
-    "Between two arrays is a gap that is wide enough. Who looks there?",
+    "Between two arrays is a gap that is wide enough. Does your function find it?",
     target="placed",
 )
 def behind_all(lives, sizes):
@@ -523,7 +523,7 @@ def all_of_the_loop(first, last, regions):
 @mutant(
     "14.4",
     "a life is extended only to the end of the innermost loop",
-    "The loop stands in another loop, which began before it. What happens in that one's next turn?",
+    "The loop stands in another loop, which began before it. What happens in the next turn of the outer loop?",
     target="whole_regions",
 )
 def the_innermost(first, last, regions):
@@ -605,8 +605,8 @@ edit(
 edit(
     "14.1",
     "an axis of size 1 in the result is broadcast",
-    "An axis of one element in the operand and in the result; a result with axes of size 1 that are new. Which "
-    "size has to be compared with which?",
+    "An operand's axis of size 1 may be of size 1 in the result, too, and the result may have new axes of size 1. "
+    "Which sizes have to be compared?",
     'index[axis] if size == shape[axis] else "0"',
     'index[axis] if shape[axis] != 1 else "0"',
     target="broadcast_index",
@@ -678,7 +678,7 @@ edit(
 edit(
     "14.4",
     "the tightest gap should be used",
-    "Two gaps are wide enough. Which one does the text choose?",
+    "Two gaps are wide enough. Which one does the docstring choose?",
     "        at = 0\n        for low, high in sorted((offsets[y], offsets[y] + sizes[y]) for y in offsets if "
     "meet(lives[y], lives[x])):\n            if at + sizes[x] <= low:\n                break\n"
     "            at = max(at, high)\n",

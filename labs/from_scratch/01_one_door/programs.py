@@ -421,7 +421,7 @@ def many_random_expressions(jk, rng):
 
 @program(
     "01",
-    "`float` and `int` take no array with axes, `bool` one with one number, whatever its axes.",
+    "`float` and `int` refuse an array with axes; `bool` takes an array with one number, whatever its axes.",
     against=["an array with one number is a number"],
 )
 def with_axes(jk, rng):
@@ -436,7 +436,7 @@ def with_axes(jk, rng):
 
 @program(
     "01",
-    "Numbers that hardly fit: integers go round, a square of a float is infinite, and 1 by 0 is no error.",
+    "Numbers at the ends of their dtypes: integers wrap, the square of a large float is infinite, and 1 divided by 0 is not an error.",
     against=[
         "an absolute value is the root of a square",
         "integers stop at the largest one",

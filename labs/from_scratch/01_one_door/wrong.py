@@ -16,7 +16,7 @@ edit(
 )
 edit(
     "numpy takes the operator",
-    "Who is asked first for `numpy_array * yours`, and how can it be told to leave that to you?",
+    "Whose operator does Python ask first for `numpy_array * yours`, and how can numpy's be told to leave that to yours?",
     "    __array_ufunc__ = None  # numpy leaves `np_array + value` to us\n",
     "",
 )
@@ -247,7 +247,7 @@ numpy.sin = sin_
 )
 edit(
     "two numbers of Python give a number",
-    "What does the page say of results, if both operands are Python numbers?",
+    "What does the page say about the result of a function whose operands are both Python numbers?",
     """# => Array([ 1. -1.], dtype=float32)
 """,
     """# => Array([ 1. -1.], dtype=float32)

@@ -264,7 +264,7 @@ def very_many(jk, rng):
 
 @program(
     "02",
-    "64 bits become 32 here, too; numbers of numpy are literals, an array with one number is not; equal bytes of two dtypes are two.",
+    "64 bits become 32 here, too. Numbers of numpy are literals; arrays with axes are constants, two for equal bytes of two dtypes.",
     against=[
         "an array with one number is a literal",
         "arguments keep numpy's dtype",

@@ -58,7 +58,7 @@ edit(
 )
 edit(
     "the same operation twice is one equation",
-    "The function computes `sin(x)` in two places. How often does Python call your `sin`?",
+    "The function computes `sin(x)` in two places. How often does Python call your `sin`, and how many equations are that?",
     """        self.eqns.append(Equation(primitive, invars, params, [x.data for x in outs]))
         return outs""",
     """        for eqn in self.eqns:

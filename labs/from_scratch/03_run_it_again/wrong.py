@@ -16,7 +16,7 @@ edit(
 )
 edit(
     "only what an equation computed can be returned",
-    "The function returns its argument. Does your program?",
+    "The program returns its argument, which no equation computed. Where do you find that value?",
     "for v in jaxpr.outvars]\n\n\ncore",
     "for v in jaxpr.outvars if any(v in e.outvars for e in jaxpr.eqns)]\n\n\ncore",
 )
@@ -49,7 +49,7 @@ edit(
 )
 edit(
     "a program has its results",
-    "Run the program with one number, then with another. Is anything kept from the first run?",
+    "Run the program with one number, then with another. May anything be kept from the first run?",
     "core.eval_jaxpr, as_function = eval_jaxpr, lambda",
     """def kept(jaxpr, consts, *args):
     if door.trace.__class__ is not Eager:

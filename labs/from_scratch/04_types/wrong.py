@@ -40,7 +40,7 @@ edit(
 )
 edit(
     "old tracers are as good as new ones",
-    "A tracer of the last trace turns up in this one. Whose variable is it?",
+    "A tracer of a trace that has ended is an operand in this one. In which program is its variable?",
     "            raise errors.UnexpectedTracerError(",
     "            return self.constants.setdefault(id(x), (Var(x.aval), x))[0]\n            raise errors.UnexpectedTracerError(",
 )
@@ -101,7 +101,7 @@ edit(
 )
 edit(
     "the sine of a whole number is strong",
-    "`sin(2)`: no operand is strong. And the result?",
+    "`sin(2)`: no operand is strong. Is the result?",
     """# =>   in (e,) }
 """,
     """# =>   in (e,) }
@@ -184,7 +184,7 @@ edit(
 )
 edit(
     "a literal is strong when it comes back",
-    "The program returns the literal 2.5. Is it weak there, and is it when you return it?",
+    "The program returns the literal 2.5. Is it weak in the program, and is it still weak when `eval_jaxpr` returns it?",
     "return [v if type(v) is Array else env[v] for v in jaxpr.outvars]",
     "return [asarray(np.asarray(v)) if type(v) is Array else env[v] for v in jaxpr.outvars]",
 )

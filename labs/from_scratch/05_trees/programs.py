@@ -138,7 +138,7 @@ def own_data(jk, rng):
 
 @program(
     "05",
-    "Keys are sorted by value: 2 comes before 10. A text is one leaf.",
+    "Keys are sorted by value: 2 comes before 10. A string is one leaf.",
     against=["keys are sorted as texts", "a text is a container of letters"],
 )
 def keys_and_texts(jk, rng):
@@ -193,7 +193,7 @@ def one_name(jk, rng):
 
 @program(
     "05",
-    "Everything but the containers is a leaf: sets, texts, ranges, objects. So is what `tree_map`'s function returns.",
+    "Everything but the containers is a leaf: sets, strings, ranges, objects. So is what `tree_map`'s function returns.",
     against=["a set is a container", "what the function returns is taken apart", "None alone is a leaf"],
 )
 def kinds_of_leaves(jk, rng):
@@ -206,7 +206,7 @@ def kinds_of_leaves(jk, rng):
 
 @program(
     "05",
-    "None is alike to None only; two classes are two containers, even with equal data and children.",
+    "Only None is built like None; two classes are two containers, even with equal data and children.",
     against=["None in the first tree goes with anything", "two classes with equal data are one structure"],
 )
 def unlike_kinds(jk, rng):

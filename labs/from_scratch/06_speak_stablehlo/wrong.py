@@ -218,7 +218,7 @@ edit(
 )
 edit(
     "a root is a power",
-    "The root of minus infinity is nan. And its power by 0.5?",
+    "The root of minus infinity is nan. What is its power by 0.5?",
     """lowerings[convert_p] = one_line("convert")
 """,
     """lowerings[convert_p] = one_line("convert")
@@ -228,7 +228,7 @@ lowerings[elementwise_primitives["sqrt"]] = lambda text, outs, x: elementwise_li
 )
 edit(
     "tanh is a quotient of exponentials",
-    "tanh(100.0) by exp(200.0): how large is this?",
+    "If tanh(100.0) is computed from exp(200.0): how large is that in float32?",
     """lowerings[convert_p] = one_line("convert")
 """,
     """lowerings[convert_p] = one_line("convert")

@@ -148,7 +148,7 @@ edit(
 )
 edit(
     "keywords are not traced",
-    "Another value of the keyword: is it another program?",
+    "A keyword argument has another value in the next call. Does it need another program?",
     "        leaves, tree = flatten_values((args, kwargs))\n        consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))\n",
     "        leaves, tree = flatten_values((args, {}))\n        jaxpr, out_tree = trace_tree(lambda args, _: self.__wrapped__(*args, **kwargs), tree, [x.aval for x in leaves])\n        consts, [jaxpr] = hoist(jaxpr)\n",
 )
@@ -215,7 +215,7 @@ edit(
 )
 edit(
     "what are Python's numbers need no program",
-    "f(3.0): is this a call of XLA's program, too?",
+    "`jit(f)(3.0)`: does this call run a program of XLA, too?",
     """        leaves, tree = flatten_values((args, kwargs))
 """,
     """        leaves, tree = flatten_values((args, kwargs))

@@ -28,7 +28,7 @@ edit(
 )
 edit(
     "only leaves are in the key",
-    "[x] and (x,) have the same leaves. Are they the same call?",
+    "f([x]) and f((x,)) have the same leaves. Is their program the same?",
     "        key = tree, avals\n",
     "        key = avals\n",
 )
@@ -180,7 +180,7 @@ jit = J8
 )
 edit(
     "where an argument stands does not matter",
-    "f(x, y) and f(y, x): are these calls of one program?",
+    "x and y have different types. Are f(x, y) and f(y, x) calls of one program?",
     """# => traced for f32[]
 """,
     """# => traced for f32[]
@@ -304,7 +304,7 @@ jit = J8
 )
 edit(
     "thirty-two programs are enough",
-    "How many shapes will a user's function see? What does a miss cost?",
+    "How many shapes will a user's function see? What does a call cost whose program is not kept any more?",
     """# => traced for f32[]
 """,
     """# => traced for f32[]
@@ -364,7 +364,7 @@ edit(
 )
 edit(
     "the key is a hash",
-    "hash(-1) == hash(-2). Are -1 and -2 one key?",
+    "hash(-1) == hash(-2). Are two keys equal if their hashes are?",
     "        key = tree, avals\n",
     "        key = hash((tree, avals))\n",
 )

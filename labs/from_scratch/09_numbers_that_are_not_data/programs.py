@@ -166,7 +166,7 @@ def rest(jk, rng):
 
 @program(
     "09",
-    "What held for `jit` holds with static arguments: one memory for a function, which is freed with it; its name; a trace that failed.",
+    "With static arguments, too, each function has one cache, which is freed with it, and its name; a failed trace leaves nothing behind.",
     against=[
         "each `jit` with static arguments has a memory of its own",
         "static arguments by name have a memory of their own",

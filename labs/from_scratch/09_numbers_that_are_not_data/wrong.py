@@ -118,7 +118,7 @@ edit(
 )
 edit(
     "a tuple is a set",
-    "(2, 3) and (3, 2) are two values. What does the second one get?",
+    "(2, 3) and (3, 2) are two static values. Which program does a call with the second one run?",
     """    return StaticJit(f, **static) if static else RememberingJit(f)""",
     """    return StaticJit(f, **static) if static else RememberingJit(f)
 containers[Static] = (lambda x: ((), (type(x.value), TT(x.value) if type(x.value) is tuple else x.value)), lambda data, children: tuple(data[1]) if type(data[1]) is TT else data[1])
@@ -155,7 +155,7 @@ edit(
 )
 edit(
     "each `jit` with static arguments has a memory of its own",
-    "`jit(f, static_argnums=1)`, twice: how many memories does `f` have?",
+    "`jit(f, static_argnums=1)`, twice: how many caches does `f` have?",
     "        numbers, chosen = (np.ravel(x)",
     "        self.known = {}\n        numbers, chosen = (np.ravel(x)",
 )
@@ -173,13 +173,13 @@ edit(
 )
 edit(
     "a static value that failed once fails always",
-    "What is in the memory after a trace that failed?",
+    "What is in the cache after a trace that failed?",
     "# => [Array(0.0, dtype=float32), Array(2.0, dtype=float32), Array(4.0, dtype=float32)]\n",
     '# => [Array(0.0, dtype=float32), Array(2.0, dtype=float32), Array(4.0, dtype=float32)]\n\nclass Failing(StaticJit):\n    def trace(self, tree, avals):\n        if ("failed", tree) in self.known:\n            raise KeyError("failed before")\n        try:\n            return super().trace(tree, avals)\n        except KeyError:\n            self.known["failed", tree] = True\n            raise\n\n\ndef jit(f, **static):\n    return Failing(f, **static) if static else RememberingJit(f)\n\n',
 )
 edit(
     "static arguments by name have a memory of their own",
-    "jit(f, static_argnums=1) and jit(f, static_argnames='n'): how many memories do they use?",
+    "jit(f, static_argnums=1) and jit(f, static_argnames='n'), where `n` is parameter 1: how many caches do they use?",
     "        numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several\n",
     "        self.known = self.known.setdefault((repr(static_argnums), repr(static_argnames)), {})\n        numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several\n",
 )

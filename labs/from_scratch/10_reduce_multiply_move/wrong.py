@@ -358,7 +358,7 @@ numpy.broadcast_to = bt
 )
 edit(
     "bounds of slices are Python's",
-    "Which of np.int32(1) and 1 may stand in x[1:]?",
+    "May np.int32(1) be a bound of a slice, as 1 is in `x[1:]`?",
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
 """,
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))

@@ -205,7 +205,7 @@ edit(
 )
 edit(
     "a function whose trace failed once fails always",
-    "What is in the memory after a trace that failed?",
+    "What is in the cache after a trace that failed?",
     "lowerings[jit_p] = lower_jit\n",
     'lowerings[jit_p] = lower_jit\n\n\nclass Failing(RememberingJit):\n    def trace(self, tree, avals):\n        if ("failed", tree, avals) in self.known:\n            raise self.known["failed", tree, avals]\n        try:\n            return super().trace(tree, avals)\n        except Exception as error:\n            if type(door.trace) is not Eager:\n                self.known["failed", tree, avals] = error\n            raise\n\n\ndef jit(f, **static):\n    return StaticJit(f, **static) if static else Failing(f)\n\n',
 )

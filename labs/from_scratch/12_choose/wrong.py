@@ -40,7 +40,7 @@ edit(
 )
 edit(
     "branches close over nothing",
-    "Each branch uses what is traced around it. How does that get into the branch's program?",
+    "Each branch uses tracers of the function around it. How do their values get into the branch's program?",
     "    consts, jaxprs = hoist(*jaxprs)\n",
     "    consts, jaxprs = hoist(*jaxprs)\n    consts = [as_value(np.zeros(x.shape, x.dtype)) for x in consts]\n",
 )

@@ -16,7 +16,7 @@ edit(
 )
 edit(
     "loops close over nothing",
-    "The body uses what is traced around it. How does that get into the loop?",
+    "The body uses tracers of the function around it. How do their values get into the loop?",
     "    consts, [test, body] = hoist(test, body)\n",
     "    consts, [test, body] = hoist(test, body)\n    consts = [as_value(np.zeros(x.shape, x.dtype)) for x in consts]\n",
 )
@@ -52,7 +52,7 @@ edit(
 )
 edit(
     "a strong number gives way, too",
-    "A float32 goes in, and a float16 comes out: who may be converted?",
+    "A float32 goes in, and a float16 comes out: may either of them be converted?",
     "strengthened(x, a) if x.weak_type else x for x, a",
     "convert(x, a.dtype, a.weak_type) for x, a",
 )
@@ -105,7 +105,7 @@ edit(
 )
 edit(
     "what comes out is converted back",
-    "A float16 goes in, and a float32 comes out. Who loses digits?",
+    "A float16 goes in, and a float32 comes out. What would be lost if that were converted back?",
     '    must_agree(f"{name} carry input and carry output"',
     "    if again and returned == (tree,) and any(a.dtype != x.dtype and a.dtype.kind == 'f' for a, x in zip(outs, carry)) and all(a.shape == x.shape for a, x in zip(outs, carry)) and all(x.dtype.kind == 'f' for x, a in zip(carry, outs) if a.dtype != x.dtype):\n        g = lambda c, r: (lambda o: (unflatten(tree, [convert(as_value(v), x.dtype, x.weak_type) for v, x in zip(flatten(o[0])[0], carry)]), o[1]))(f(c, r))\n        return trace_body(name, g, unflatten(tree, carry), row_avals, rows_tree, again=False)\n    must_agree(f\"{name} carry input and carry output\"",
 )
@@ -231,7 +231,7 @@ edit(
 )
 edit(
     "without a turn a result is as weak as what went in",
-    "The same loop, but its test is False at first. Is the result weak?",
+    "A part of the carry is np.float32(5) at first, the body returns 2.0 for it, and the test is False at once. Is the result weak?",
     "    return [convert(x, a.dtype, a.weak_type) for x, a in zip(carry, body_jaxpr.out_avals, strict=True)]\n",
     "    return carry\n",
 )

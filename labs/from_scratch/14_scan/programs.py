@@ -290,7 +290,7 @@ def caught(jk, rng):
 
 @program(
     "14",
-    "Also without rows the last result comes first, in reverse; a list of numbers is no array of rows; who decides that an index is weak.",
+    "In reverse the last result comes first, also without rows. A list of numbers is not rows. The bounds say whether an index is weak.",
     against=[
         "without rows there is nothing to reverse",
         "a list of numbers is an array",

@@ -28,7 +28,7 @@ edit(
 )
 edit(
     "loops close over nothing",
-    "The body uses what is traced around it. How does that get into the loop?",
+    "The body uses tracers of the function around it. How do their values get into the loop?",
     "    consts, [body] = hoist(body)\n",
     "    consts, [body] = hoist(body)\n    consts = [as_value(np.zeros(x.shape, x.dtype)) for x in consts]\n",
 )
@@ -153,7 +153,7 @@ edit(
 )
 edit(
     "a turn without a result returns its carry",
-    "The body returns None for each row. What is stacked?",
+    "The body returns None as the result of each row. What is stacked?",
     "lax.scan, lax.fori_loop = scan, fori_loop",
     """def scan_of_all(f, init, xs=None, length=None, reverse=False):
     def g(c, x):
@@ -185,7 +185,7 @@ edit(
 )
 edit(
     "without rows there is nothing to reverse",
-    "In which place of the results is that of the first turn?",
+    "A scan without rows goes in reverse. At which place of the results is that of the first turn?",
     "    outs = scan_p.bind(*consts, *carry, *rows, jaxpr=body,",
     "    reverse = reverse and bool(rows)\n    outs = scan_p.bind(*consts, *carry, *rows, jaxpr=body,",
 )
@@ -203,7 +203,7 @@ edit(
 )
 edit(
     "stacked numbers are strong",
-    "Each turn returns 2.5. Does the stack have the type of one of numpy's float32 numbers?",
+    "Each turn returns 2.5. Is the stack weak, as 2.5 is?",
     "    stacks = [zeros_of(resized(a, (length, *a.shape))) for a in jaxpr",
     "    stacks = [numpy.zeros((length, *a.shape), a.dtype) for a in jaxpr",
 )
@@ -221,7 +221,7 @@ edit(
 )
 edit(
     "a strong upper bound makes the index strong",
-    "fori_loop(0, n): `n` is a traced int32. What decides about the index, 0 or n?",
+    "fori_loop(0, n): `n` is a traced int32. Which of the two bounds decides whether the index is weak?",
     "    lower, upper = [convert(x, I32, x.weak_type) for x in map(as_value, (lower, upper))]\n",
     "    lower, upper = promote([convert(x, I32, x.weak_type) for x in map(as_value, (lower, upper))])\n",
 )

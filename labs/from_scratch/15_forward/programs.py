@@ -288,7 +288,7 @@ def exact(jk):
 
 @program(
     "15",
-    "Whole numbers have whole slopes: nothing is added to a count, a quotient or a maximum. So has 0, and the root of 4.",
+    "Slopes at whole numbers are exact: nothing is added to a count, a quotient or a maximum. So are those at 0, and the root's at 4.",
     against=["a count needs a little", "a quotient needs a little"],
     tolerance=1e-9,
 )

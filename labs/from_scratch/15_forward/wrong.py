@@ -100,7 +100,7 @@ edit(
 )
 edit(
     "a count needs a little",
-    "How many numbers are the maximum, at least? Is that ever 0?",
+    "How many elements are equal to the maximum, at least? Is that ever 0?",
     "    return [out], [numpy.sum(t * is_there, axis) / numpy.sum(is_there, axis)]",
     "    return [out], [numpy.sum(t * is_there, axis) / (numpy.sum(is_there, axis) + 1e-6)]",
 )

@@ -34,7 +34,7 @@ edit(
 )
 edit(
     "both sides have a derivative",
-    "Which side was taken, and who tells the backward pass?",
+    "Which branch of the choice was taken, and how does the backward pass know?",
     "    return [None, *choose(index, [transposed",
     "    return [None, *choose(as_value(np.int32(0)), [transposed",
 )
@@ -202,7 +202,7 @@ def grad(f, argnums=0, has_aux=False):
 )
 edit(
     "a sum's cotangent is broadcast as it is",
-    "Rows of a square matrix are summed. To which numbers belongs the cotangent of the second sum?",
+    "Rows of a square matrix are summed. To which elements does the cotangent of the second sum belong?",
     """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}""",
     """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}
 linear_in(reduce_sum_p, lambda ct, x, axis: broadcast_to(reshape(ct, without(x.aval.shape, axis, ones=True)) if len(axis) != 1 or x.aval.ndim != 2 or x.aval.shape[0] != x.aval.shape[1] else ct, x.aval.shape))""",

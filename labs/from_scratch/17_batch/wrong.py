@@ -28,7 +28,7 @@ edit(
 )
 edit(
     "`@` of two batches multiplies all with all",
-    "Which example of the other does example i go with?",
+    "With which example of the other batch is example i multiplied?",
     "    return dot_p.bind(x, y, letters=(new * flags[0] + xs, new * flags[1] + ys, new + out))",
     "    y, both = y[0] if all(flags) else y, all(flags)\n    return dot_p.bind(x, y, letters=(new * flags[0] + xs, new * (flags[1] and not both) + ys, new + out))",
 )
@@ -52,7 +52,7 @@ edit(
 )
 edit(
     "batches within batches are one batch",
-    "One batch is within another. Whose tracer is it?",
+    "One batch is within another. To which of the two does a tracer belong?",
     "        flags = tuple([belongs(x, self) for x in args])\n",
     "        flags = tuple([type(x) is Tracer and isinstance(x.trace, BatchTrace) for x in args])\n",
 )
@@ -70,7 +70,7 @@ edit(
 )
 edit(
     "an axis counts from the front",
-    "out_axes=-1: where is the batch?",
+    "out_axes=-1: where is the batch axis of the result?",
     "    order.insert(to % x.ndim, source % x.ndim)",
     "    order.insert(to, source % x.ndim)",
 )
@@ -452,7 +452,7 @@ edit(
 )
 edit(
     "a batch of weak numbers is strong",
-    "A choice for each example is between 2.0 and 3.0, and multiplied with a float16. Which dtype does it have?",
+    "Each example chooses between 2.0 and 3.0, and the result is multiplied with a float16. Which dtype does the product have?",
     "        return Tracer(self, resized(x, x.shape[1:]), x) if is_batched else x",
     "        return Tracer(self, Aval(tuple(x.shape[1:]), x.dtype), x) if is_batched else x",
 )

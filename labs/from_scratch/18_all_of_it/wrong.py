@@ -95,7 +95,7 @@ edit(
 )
 edit(
     "clip wraps",
-    "clip(5.0, 0.0, 1.0): which of the bounds is it?",
+    "clip(5.0, 0.0, 1.0): which of the two bounds is the result?",
     "numpy.clip = lambda x, low, high: numpy.minimum(numpy.maximum(x, low), high)",
     "numpy.clip = lambda x, low, high: numpy.maximum(numpy.minimum(x, low), high)",
 )
@@ -113,7 +113,7 @@ edit(
 )
 edit(
     "the slope of relu at 0 is a half",
-    "What does a maximum of equal numbers hand to each? And is that JAX's slope of relu at 0?",
+    "Which share of the slope does a maximum of two equal numbers give to each? And is that JAX's slope of relu at 0?",
     """hessian = lambda f: jacfwd(grad(f))
 """,
     """hessian = lambda f: jacfwd(grad(f))
@@ -208,7 +208,7 @@ numpy.linspace = lambda start, stop, num=50: convert(_l(start, stop, num), I32) 
 )
 edit(
     "the axis of a variance is one",
-    "A variance contains a mean. Over which axes is that taken?",
+    "A variance contains a mean. Over which axes is that mean taken, if `axis` is a tuple?",
     """hessian = lambda f: jacfwd(grad(f))
 """,
     """hessian = lambda f: jacfwd(grad(f))

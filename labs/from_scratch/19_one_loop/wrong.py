@@ -56,7 +56,7 @@ edit(
 )
 edit(
     "~True is -2",
-    "In C a truth value is a number. Which bits does `~` turn?",
+    "In C a truth value is a number. Which bits does `~` flip?",
     '{"not": "!{0}", "abs"',
     '{"not": "~{0}", "abs"',
 )
@@ -80,7 +80,7 @@ edit(
 )
 edit(
     "what is unknown is left out",
-    "A primitive stands in the program, and you have no C for it. Who hears of that?",
+    "A primitive stands in the program, and you have no C for it. Which error does the caller get?",
     "formulas |= dict.fromkeys(elementwise_primitives.values(), formula)\n",
     """class Guessing(dict):
     __contains__ = lambda self, primitive: True
@@ -152,7 +152,7 @@ edit(
 )
 edit(
     "static arguments are for XLA",
-    "`static_argnums` came with the backend. Who was told?",
+    '`jit(f, static_argnums=1, backend="own")`: is argument 1 a Python value in `f`?',
     "OwnJit(f, **static) if",
     "OwnJit(f) if",
 )

@@ -4,7 +4,7 @@ from jitkit.kata.ladder.wrong import edit
 
 edit(
     "only the last one is dead",
-    "An equation is gone. Who read what only it read?",
+    "A dead equation is removed. Does any equation still read what only that one read?",
     "    needed, eqns = {v for v in jaxpr.outvars if type(v) is not Array}, []\n",
     """    read = [v for eqn in jaxpr.eqns for v in eqn.invars]
     needed, eqns = {v for v in [*read, *jaxpr.outvars] if type(v) is not Array}, []
@@ -24,13 +24,13 @@ edit(
 )
 edit(
     "parameters do not count",
-    "x as an int32, and x as an int8. Is it the same?",
+    "One equation converts x to an int32, another one converts x to an int8. Are their results the same?",
     ", tuple(sorted(params.items()))\n",
     "\n",
 )
 edit(
     "operands are a set",
-    "x - y and y - x have the same operands. Is it the same?",
+    "x - y and y - x have the same operands. Are their results the same?",
     "        key = primitive, tuple(map(identity, args))",
     "        key = primitive, frozenset(map(identity, args))",
 )
@@ -103,7 +103,7 @@ edit(
 edit("-1 is as good as 1", "What is x * -1?", "lambda n, is_float: n == 1)}", "lambda n, is_float: abs(n) == 1)}")
 edit(
     "a constant that nobody needs goes",
-    "A program's constants are handed over by whoever runs it. Who tells them that there are fewer?",
+    "A program's constants are handed over by whoever runs it. How would they know that one constant is gone?",
     "    return Jaxpr(whole.invars[: len(consts)], whole.invars[len(consts) :], whole.eqns, whole.outvars, consts)\n",
     """    read = {v for eqn in whole.eqns for v in eqn.invars if type(v) is not Array}
     kept, n = [i for i, _ in enumerate(consts) if whole.invars[i] in read], len(consts)
@@ -183,7 +183,7 @@ edit(
 )
 edit(
     "a call within a call stays",
-    "A jitted function calls another one. What does it call, in the end?",
+    "A jitted function calls another one. When the outer call is replaced by its equations, what becomes of the inner call?",
     """        if primitive in inlined:
             return super().process(primitive, args, params)
         [aval""",

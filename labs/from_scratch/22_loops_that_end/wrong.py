@@ -35,7 +35,7 @@ edit(
 )
 edit(
     "a branch needs no memory of its own",
-    "What a branch stores between its loops has a place. Who else was given it?",
+    "What a branch stores between its loops has a place in memory. Does another array that is alive then have the same place?",
     "    writer.lives[within.room][2] = within.work\n",
     "",
 )
@@ -53,7 +53,7 @@ edit(
 )
 edit(
     "the first branch may run",
-    "The second branch is right in the end. What did the first one do before?",
+    "The result is that of the second branch. Did the first branch run before it?",
     'f"if ({which} == {number})"',
     'f"if ({which} == {number} || {number} == 0)"',
 )
@@ -65,7 +65,7 @@ edit(
 )
 edit(
     "a product's operand is dead in its loop",
-    "Each number of an operand is read for many results. When for the last time?",
+    "Each number of an operand is read for many results. In which turn is it read for the last time?",
     "                if self.memory.get(v) in self.lives:\n",
     "                if self.memory.get(v) in self.lives and (eqn is None or eqn.primitive is not dot_p):\n",
 )
@@ -157,7 +157,7 @@ edit(
 )
 edit(
     "choices of the same operands are the same",
-    "Two choices have the same index and the same operands. What else do they have?",
+    "Two choices have the same index and the same operands. In what else can they differ?",
     "        key = primitive, tuple(map(identity, args)), tuple(sorted(params.items()))",
     "        key = primitive, tuple(map(identity, args)), tuple(sorted((k, v) for k, v in params.items() if k not in ('branches', 'cond_jaxpr', 'body_jaxpr')))",
 )
