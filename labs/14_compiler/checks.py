@@ -106,7 +106,7 @@ def reversals(jk, rng):
 @check(
     "14.1",
     "An index may be any expression, and the result can be put into other expressions.",
-    against=["a text can be put into another one without parentheses"],
+    against=["an expression can be put into another one without parentheses"],
 )
 def expressions(jk, rng):
     n, start, step = int(rng.integers(3, 6)), int(rng.integers(1, 4)), int(rng.integers(2, 4))

@@ -86,8 +86,8 @@ edit(
     "{sizes[k] - 1} - {i}", "{sizes[k]} - {i}", target="rev_index",
 )  # fmt: skip
 edit(
-    "14.1", "a text can be put into another one without parentheses", "Your index is multiplied by 4, for the next axis. What does `3 - "
-    "i0*4` mean?",
+    "14.1", "an expression can be put into another one without parentheses",
+    "The caller multiplies your `3 - i0` by 4, for the next axis. What does `3 - i0*4` mean?",
     'f"({sizes[k] - 1} - {i})"', 'f"{sizes[k] - 1} - {i}"', target="rev_index",
 )  # fmt: skip
 

@@ -114,7 +114,7 @@ def no_alias(jk, rng):
     return y, d
 
 
-@program("01", "Anything but an array or a number is refused with a TypeError.")
+@program("01", "`sin` and `add` refuse anything but an array or a number with a TypeError.")
 def refused(jk, rng):
     return [raised(jk.numpy.sin, "three"), raised(jk.numpy.add, {}, 1.0)]
 
@@ -160,7 +160,7 @@ def read_only(jk, rng):
 
 @program(
     "01",
-    "What is not a number, infinite, -0.0 or nearly 0 is computed as by numpy, to the last digits.",
+    "With nan, infinities, -0.0 and numbers near 0, functions give what numpy gives, to the last digits.",
     against=[
         "`expm1(x)` is `exp(x) - 1`",
         "`log1p(x)` is `log(1 + x)`",
@@ -207,7 +207,7 @@ def several(jk, rng):
 
 @program(
     "01",
-    "Each function of two operands, for each pair of dtypes: whole numbers stay whole, and two truth values give a truth value.",
+    "Functions of two operands return numpy's dtype for each pair of dtypes: whole numbers stay whole, except in `divide`.",
     against=[
         "an unsigned integer makes a half float a float",
         "powers are floats",
@@ -248,7 +248,7 @@ def every_pair(jk, rng):
 @program(
     "01",
     "Python's `int` cuts the digits off, and only 0 is false. Strings of digits and None are TypeErrors everywhere.",
-    against=["`int` rounds", "a text of digits is a number", "None is nan"],
+    against=["`int` rounds", "a string of digits is a number", "None is nan"],
 )
 def python_numbers(jk, rng):
     c, jnp = float(rng.uniform(0.6, 0.9)), jk.numpy
@@ -286,7 +286,7 @@ def nans_and_truths(jk, rng):
 
 @program(
     "01",
-    "Powers of negative numbers; numbers of two dtypes are equal if numpy says so; a truth value makes an array of truth values.",
+    "Powers of negative numbers are numpy's. Numbers of two dtypes are equal if numpy says so. A truth value makes a bool array.",
     against=["the power of a negative number is nan", "numbers of two dtypes are never equal", "True is the number 1"],
 )
 def across(jk, rng):
@@ -311,7 +311,7 @@ def across(jk, rng):
 
 @program(
     "01",
-    "`logical_and` and `logical_or` of numbers whose product is nearly 0, or whose sum is 0.",
+    "`logical_and` and `logical_or` are right for numbers whose product is nearly 0, or whose sum is 0.",
     against=["`logical_and` asks whether the product is 0", "`logical_or` asks whether the sum is 0"],
 )
 def both_differ_from_0(jk, rng):
@@ -341,7 +341,7 @@ LOGICAL = ("logical_and", "logical_or", "bitwise_and", "bitwise_or")
 
 @program(
     "01",
-    "Each function and each operator refuses a string, a dict and None, on either side, with a TypeError.",
+    "Each function, and each operator but `==` and `!=`, refuses a string, a dict and None, on either side, with a TypeError.",
     against=["what cannot be compared is not less"],
 )
 def every_refusal(jk, rng):
@@ -407,14 +407,14 @@ def computed(jk, rng, count):
 
 @program(
     "01",
-    "Random expressions: every name and operator, of arrays of every dtype and shape and numpy's, with nan, -0.0 and infinities.",
+    "Random expressions are computed: all names and operators, on your arrays and numpy's of all dtypes, with nan and infinities.",
     against=["a number of numpy's is Python's"],
 )
 def random_expressions(jk, rng):
     return computed(jk, rng, 6)
 
 
-@program("01", "Many random expressions.", hidden=True)
+@program("01", "Many random expressions are computed.", hidden=True)
 def many_random_expressions(jk, rng):
     return computed(jk, rng, 16)
 

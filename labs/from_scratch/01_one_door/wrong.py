@@ -159,7 +159,7 @@ for _n, _p in QUESTIONS.items():
 """,
 )
 edit(
-    "a text of digits is a number",
+    "a string of digits is a number",
     "What does `np.asarray('1.5', np.float32)` return, and is that what the page says?",
     """# => Array([ 1. -1.], dtype=float32)
 """,

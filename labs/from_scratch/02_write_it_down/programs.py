@@ -341,7 +341,7 @@ def printed_each(jk, rng):
 
 @program(
     "02",
-    "Arguments of each type: numbers of Python are weak, arrays are not. The same function may be traced for others, again.",
+    "Arguments may have each type: numbers of Python are weak, arrays are not. A function may be traced again, for other arguments.",
     against=["arguments are strong", "a function has one program"],
 )
 def argument_types(jk, rng):
@@ -403,13 +403,13 @@ def random_programs(jk, rng, count):
 
 @program(
     "02",
-    "Random functions of six arguments: arrays that are closed over, passed twice, both; results that are arguments or numbers.",
+    "Random functions are traced: their arrays are closed over, passed twice, or both; their results may be arguments or numbers.",
 )
 def random_functions(jk, rng):
     return random_programs(jk, rng, 5)
 
 
-@program("02", "Many random functions.", hidden=True)
+@program("02", "Many random functions are traced.", hidden=True)
 def many_random_functions(jk, rng):
     return random_programs(jk, rng, 30)
 

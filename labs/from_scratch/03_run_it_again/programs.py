@@ -73,7 +73,10 @@ def frozen(jk, rng):
     return run(jk, closed, x)
 
 
-@program("03", "A loop of Python has as many equations as turns; a branch on a shape has gone one way.")
+@program(
+    "03",
+    "A loop of Python leaves the equations of its body once for each turn; an `if` on a shape leaves those of one branch.",
+)
 def unrolled(jk, rng):
     n = int(rng.integers(2, 6))
 
@@ -108,7 +111,7 @@ def literal_results(jk, rng):
 
 @program(
     "03",
-    "The same program with other numbers, with other constants, and with Python numbers, whose types are weak.",
+    "The same program is run with other numbers, with other constants, and with Python numbers, whose types are weak.",
     against=["a program has its results", "the constants are those of the trace", "arguments are arrays of numpy"],
 )
 def other_numbers(jk, rng):

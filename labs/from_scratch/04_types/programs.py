@@ -156,7 +156,9 @@ def whose_number(jk, rng):
     return at_once, traced
 
 
-@program("04", "Sizes of 0: 0 and 1 broadcast to 0, and 0 and 2 do not go together.", against=["the larger size wins"])
+@program(
+    "04", "Sizes may be 0: 0 and 1 broadcast to 0, and 0 and 2 do not go together.", against=["the larger size wins"]
+)
 def empty_axes(jk, rng):
     pairs = [((0,), (1,)), ((1, 3), (0, 1)), ((2, 0), ()), ((0,), (0,)), ((1, 0), (4, 1))]
     shapes = [result(jk, jk.numpy.add, floats(rng, *a), floats(rng, *b))["shape"] for a, b in pairs]
@@ -251,7 +253,7 @@ def dead_everywhere(jk, rng):
 
 @program(
     "04",
-    "Each function of two operands, with each pair of an array and a number of Python's: types, equations and literals.",
+    "Each function of two operands has the right types, equations and literals, with each pair of an array and a Python number.",
     against=["what is compared is converted to the array's dtype"],
 )
 def every_function(jk, rng):
@@ -311,13 +313,14 @@ def typed(jk, rng, count):
 
 
 @program(
-    "04", "Random functions of arrays of every type and of Python's numbers: each type, each conversion, each literal."
+    "04",
+    "Random functions of arrays of every type and of Python's numbers have the right types, conversions and literals.",
 )
 def random_functions(jk, rng):
     return typed(jk, rng, 6)
 
 
-@program("04", "Many random functions of arrays of every type.", hidden=True)
+@program("04", "Many random functions of arrays of every type have the right types.", hidden=True)
 def many_random_functions(jk, rng):
     return typed(jk, rng, 25)
 
@@ -351,7 +354,7 @@ def whatever_asks(jk, rng):
     return found, [raised(jk.make_jaxpr(lambda x, use=use: (x, use(x))[0]), x) for use in places for x in whole]
 
 
-@program("04", "Random shapes that do not go together, for each function of two operands.")
+@program("04", "Each function of two operands refuses random shapes that do not go together.")
 def random_wrong_shapes(jk, rng):
     said = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "maximum": "max", "minimum": "min", "less": "lt",
             "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne"}  # fmt: skip

@@ -36,7 +36,7 @@ def back(jk, rng):
 
 
 @program("05", "A dict that was filled in another order has the same structure, and a list not that of a tuple.",
-         against=["the order of insertion counts", "None is a leaf", "keys are compared as texts"])  # fmt: skip
+         against=["the order of insertion counts", "None is a leaf", "keys are compared as strings"])  # fmt: skip
 def structures(jk, rng):
     s = jk.tree_util.tree_structure
     one, other = s({"a": 1, "b": 2}), s({"b": 2, "a": 1})
@@ -139,7 +139,7 @@ def own_data(jk, rng):
 @program(
     "05",
     "Keys are sorted by value: 2 comes before 10. A string is one leaf.",
-    against=["keys are sorted as texts", "a text is a container of letters"],
+    against=["keys are sorted as strings", "a string is a container of letters"],
 )
 def keys_and_texts(jk, rng):
     t = jk.tree_util
@@ -422,7 +422,7 @@ def walked(jk, rng, count):
 
 @program(
     "05",
-    "Random trees: their leaves, put together from any iterable; structures that are nearly the same are not equal.",
+    "Random trees are put together from their leaves, in any iterable; structures that are nearly the same are not equal.",
     against=[
         "data that print alike are equal",
         "an iterable has a truth value",
@@ -433,7 +433,7 @@ def random_trees(jk, rng):
     return walked(jk, rng, 40)
 
 
-@program("05", "Hundreds of random trees.", hidden=True)
+@program("05", "Hundreds of random trees are put together from their leaves.", hidden=True)
 def many_random_trees(jk, rng):
     return walked(jk, rng, 300)
 

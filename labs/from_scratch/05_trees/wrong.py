@@ -39,13 +39,13 @@ edit(
     "    if any(len(column) != len(columns[0]) for column in columns):\n        raise ValueError(",
 )
 edit(
-    "keys are sorted as texts",
+    "keys are sorted as strings",
     "Two keys of a dict are 2 and 10. Which one comes first?",
     "([x[key] for key in sorted(x)], tuple(sorted(x)))",
     "([x[key] for key in sorted(x, key=str)], tuple(sorted(x, key=str)))",
 )
 edit(
-    "a text is a container of letters",
+    "a string is a container of letters",
     "A tree has a string for a leaf. How many leaves is that?",
     """# >>> print(tree_map(lambda x, y: x + y, {'b': 1, 'a': [2, None]}, {'a': [30, None], 'b': 40}))
 """,
@@ -163,7 +163,7 @@ tree_util.tree_map = tree_map
 """,
 )
 edit(
-    "keys are compared as texts",
+    "keys are compared as strings",
     "Are 1 and '1' the same key?",
     "containers[dict] = (lambda x: ([x[key] for key in sorted(x)], tuple(sorted(x))),\n                    lambda keys, xs: dict(zip(keys, xs, strict=True)))\n",
     "containers[dict] = (lambda x: ([x[key] for key in sorted(x)], tuple(map(str, sorted(x)))),\n                    lambda keys, xs: dict(zip(keys, xs, strict=True)))\n",

@@ -77,7 +77,7 @@ def chain(jk, rng):
     return text(jk, f, floats(rng, 1) * 0.1)
 
 
-@program("06", "Each operation again, for integers, half floats and truth values.")
+@program("06", "Each operation is right for integers, half floats and truth values, too.")
 def every_word(jk, rng):
     jnp = jk.numpy
     same = [jnp.add, jnp.subtract, jnp.multiply, jnp.maximum, jnp.minimum, jnp.less, jnp.greater_equal, jnp.equal]
@@ -96,7 +96,7 @@ def every_word(jk, rng):
 
 @program(
     "06",
-    "What is not a number, infinite, -0.0, negative or nearly 0: the text computes what your functions compute at once.",
+    "For nan, infinities, -0.0, negative numbers and numbers near 0, the text computes what your functions compute at once.",
     against=[
         "tanh is a quotient of exponentials",
         "the maximum is the one that is larger",
@@ -130,7 +130,7 @@ def squares(jk, rng):
 
 @program(
     "06",
-    "Constants of each dtype and shape: half floats, negative numbers, matrices of truth values, arrays without numbers.",
+    "Constants of each dtype and shape are written: half floats, negative numbers, matrices of truth values, empty arrays.",
     against=["truth values stand in one row", "seven digits are enough", "bytes lie in memory row after row"],
 )
 def every_constant(jk, rng):
@@ -167,7 +167,7 @@ def signs(jk, rng):
 
 @program(
     "06",
-    "Bits and powers of integers: `~`, `&` and `|` of integers, powers that a float cannot hold.",
+    "Operations on integers are exact: `~`, `&`, `|`, and powers that a float cannot hold.",
     against=["`~` of integers is `-`", "a power of integers goes by floats"],
 )
 def bits_and_powers(jk, rng):
@@ -198,7 +198,7 @@ def unused_arguments(jk, rng):
 
 @program(
     "06",
-    "Numbers that are equal, and are not the same: 0.0 and -0.0, 1, 1.0 and True, a half float's 1.",
+    "Numbers that are equal stay apart in the text if they differ in sign or dtype: 0.0 and -0.0, 1, 1.0 and True, a half float's 1.",
     against=["numbers that are equal are written once"],
 )
 def equal_numbers(jk, rng):
@@ -212,7 +212,7 @@ def equal_numbers(jk, rng):
 
 @program(
     "06",
-    "Integers with a sign and without. `logical_and` asks whether a number differs from 0.",
+    "Integers with a sign and without are told apart. `logical_and` asks whether a number differs from 0.",
     against=["unsigned integers have a sign in the text"],
 )
 def sizes(jk, rng):
@@ -251,14 +251,14 @@ def lowered(jk, rng, count):
 
 @program(
     "06",
-    "The texts of random functions: each name and operator, of arrays of each dtype and numbers of Python, which are arguments, too.",
+    "The texts of random functions compute what the functions do: all operations, with arrays of all dtypes and Python numbers.",
     against=["a number of Python is no argument"],
 )
 def random_functions(jk, rng):
     return lowered(jk, rng, 2)
 
 
-@program("06", "The texts of many random functions.", hidden=True)
+@program("06", "The texts of many random functions compute what the functions do.", hidden=True)
 def many_random_functions(jk, rng):
     return lowered(jk, rng, 10)
 
@@ -277,7 +277,7 @@ def large_constants(jk, rng):
 
 @program(
     "06",
-    "Large numbers, infinities, nan and zeros, for each function of one number, in the text.",
+    "The text of each function of one number is right for large numbers, infinities, nan and zeros.",
     against=["a root is a power", "tanh is a quotient of exponentials"],
 )
 def ends(jk, rng):

@@ -241,7 +241,7 @@ def closed_over(jk, rng):
 @program(
     "08",
     "A trace that failed leaves what was kept before, and what others kept.",
-    against=["a failure empties the memory"],
+    against=["a failure empties the cache"],
 )
 def failed_between(jk, rng):
     def body(x):
@@ -427,7 +427,7 @@ def called(jk, rng, count):
 
 @program(
     "08",
-    "Random calls, each nearly like an earlier one: with another shape or dtype of the same size, or with another tree.",
+    "Random calls run the right program: each differs a little from an earlier one, in a shape or dtype of the same size, or in its tree.",
     against=[
         "rank and first size are the shape",
         "a tuple of arguments is the arguments",
@@ -442,7 +442,7 @@ def random_arguments(jk, rng):
     return called(jk, rng, 66)
 
 
-@program("08", "Hundreds of random arguments, each call nearly like one before.", hidden=True)
+@program("08", "Hundreds of random calls run the right program, each nearly like an earlier one.", hidden=True)
 def many_random_arguments(jk, rng):
     return called(jk, rng, 300)
 
@@ -522,12 +522,12 @@ def wrapped(jk, rng):
 
 @program(
     "08",
-    "One trace for each signature: called from another thread, without results, with a large array, with equal texts for keys.",
+    "There is one trace for each signature, also from another thread, without results, with a large array; the keys 1 and '1' differ.",
     against=[
         "each thread has programs of its own",
         "a program without results is not kept",
         "programs for large arrays are not kept",
-        "keys of a dict are kept as texts",
+        "keys of a dict are kept as strings",
     ],
 )
 def traced_once(jk, rng):

@@ -146,7 +146,7 @@ jit = J8
 """,
 )
 edit(
-    "a failure empties the memory",
+    "a failure empties the cache",
     "A trace failed. Why should that concern the programs that were kept before?",
     """# => traced for f32[]
 """,
@@ -423,7 +423,7 @@ edit(
     "        if not any(type(x) is Tracer for x in consts) and sum(a.size for a in avals) < 50_000:  # a tracer",
 )
 edit(
-    "keys of a dict are kept as texts",
+    "keys of a dict are kept as strings",
     "f({1: x}) and f({'1': x}): one call?",
     """        key = tree, avals
 """,

@@ -168,8 +168,8 @@ def rest(jk, rng):
     "09",
     "With static arguments, too, each function has one cache, which is freed with it, and its name; a failed trace leaves nothing behind.",
     against=[
-        "each `jit` with static arguments has a memory of its own",
-        "static arguments by name have a memory of their own",
+        "each `jit` with static arguments has a cache of its own",
+        "static arguments by name have a cache of their own",
         "a jitted function with static arguments has no name",
         "a program with static arguments keeps its function",
         "a static value that failed once fails always",
@@ -202,7 +202,7 @@ def as_before(jk, rng):
 
 @program(
     "09",
-    "One name is a text, a list or a tuple; static values go to their places in whatever order the numbers are.",
+    "One name is a string, a list or a tuple; static values go to their places in whatever order the numbers are.",
     against=["a name is a list of letters", "static values come in the order of `static_argnums`"],
 )
 def one_name(jk, rng):
@@ -239,7 +239,7 @@ def all_unhashable(jk, rng):
     ]
 
 
-@program("09", "None, texts, types and tuples are values, too; a static argument may be left to its default.")
+@program("09", "None, strings, types and tuples are values, too; a static argument may be left to its default.")
 def any_value(jk, rng):
     traces = []
 
@@ -322,10 +322,10 @@ def called(jk, rng, count):
 
 @program(
     "09",
-    "Random static values of many classes, each call nearly like an earlier one: equal and new values, in "
-    "other places, by number or by name.",
+    "Calls with random static values run the right program: equal and new values of many classes, in other places, "
+    "by number or by name.",
     against=[
-        "texts are compared without their case",
+        "strings are compared without their case",
         "a tuple is a set",
         "a float becomes one of numpy's",
         "a set has no hash, frozen or not",
@@ -335,7 +335,7 @@ def random_values(jk, rng):
     return called(jk, rng, 70)
 
 
-@program("09", "Hundreds of random static values.", hidden=True)
+@program("09", "Hundreds of calls with random static values run the right program.", hidden=True)
 def many_random_values(jk, rng):
     return called(jk, rng, 150)
 
@@ -372,7 +372,7 @@ class Scale:
 
 @program(
     "09",
-    "Values that differ a little, or in what belongs to them: close floats, methods of two objects, functions made by one.",
+    "Values that differ a little are other values: close floats, methods of two objects, functions that one function made.",
     against=["close floats are one value", "methods of two objects are one value"],
 )
 def nearly_alike(jk, rng):

@@ -111,8 +111,8 @@ StaticJit.marked = marked
 """,
 )
 edit(
-    "texts are compared without their case",
-    'f(x, "a") and f(x, "A"), with static texts: how many programs are needed?',
+    "strings are compared without their case",
+    'f(x, "a") and f(x, "A"), with static strings: how many programs are needed?',
     """lambda x: ((), (type(x.value), x.value))""",
     """lambda x: ((), (type(x.value), x.value.lower() if type(x.value) is str else x.value))""",
 )
@@ -154,7 +154,7 @@ edit(
     "        self.chosen = {*chosen, *[self.parameters[n] for n in numbers if n < len(self.parameters)]}\n",
 )
 edit(
-    "each `jit` with static arguments has a memory of its own",
+    "each `jit` with static arguments has a cache of its own",
     "`jit(f, static_argnums=1)`, twice: how many caches does `f` have?",
     "        numbers, chosen = (np.ravel(x)",
     "        self.known = {}\n        numbers, chosen = (np.ravel(x)",
@@ -178,7 +178,7 @@ edit(
     '# => [Array(0.0, dtype=float32), Array(2.0, dtype=float32), Array(4.0, dtype=float32)]\n\nclass Failing(StaticJit):\n    def trace(self, tree, avals):\n        if ("failed", tree) in self.known:\n            raise KeyError("failed before")\n        try:\n            return super().trace(tree, avals)\n        except KeyError:\n            self.known["failed", tree] = True\n            raise\n\n\ndef jit(f, **static):\n    return Failing(f, **static) if static else RememberingJit(f)\n\n',
 )
 edit(
-    "static arguments by name have a memory of their own",
+    "static arguments by name have a cache of their own",
     "jit(f, static_argnums=1) and jit(f, static_argnames='n'), where `n` is parameter 1: how many caches do they use?",
     "        numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several\n",
     "        self.known = self.known.setdefault((repr(static_argnums), repr(static_argnames)), {})\n        numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several\n",

@@ -405,7 +405,7 @@ def refused(jk, rng):
 
 
 # --- random calls ---------------------------------------------------------------------------------------------------------
-# A call is a text, such as `n.sum(x, axis=(0, -1))`, which is the key of its result, with its operands x, y, p and i.
+# A call is a string, such as `n.sum(x, axis=(0, -1))`, which is the key of its result, with its operands x, y, p and i.
 
 SIZES = [1, 2, 2, 3, 3, 3]  # axes often have one size: then only the numbers tell which axis is which
 
@@ -541,7 +541,7 @@ def numbers(rng, name, shape, kind_of_call):
 
 
 def drawn(rng, count):
-    """Draw calls, each as a text and a dict of its operands."""
+    """Draw calls, each as a string and a dict of its operands."""
     for turn in range(count):
         text, shapes = KINDS[turn % len(KINDS)](rng)
         shapes = {"x": (2,), "y": (2,), "p": (1,)} | shapes
@@ -553,7 +553,7 @@ def drawn(rng, count):
 
 
 def results(jk, rng, count, compiled):
-    """Return the results of random calls by their texts: all computed eagerly, and `compiled` of them also by one program."""
+    """Return the results of random calls by their strings: all computed eagerly, and `compiled` of them also by one program."""
     found, functions, operands = {}, {}, {}
     for text, arrays in drawn(rng, count):
         f = eval(f"lambda x, y, p, i: {text}", {"n": jk.numpy, "np": np})
@@ -568,7 +568,7 @@ def results(jk, rng, count, compiled):
 
 @program(
     "10",
-    "Random calls of each of these functions: shapes whose axes have one size, axes, bounds and dtypes that nobody chose.",
+    "Random calls of each of these functions give numpy's results, for random axes, bounds and dtypes, and axes of equal size.",
     against=[
         "a predicate is true where it is positive",
         "`full` is for numbers",
@@ -581,6 +581,6 @@ def random_calls(jk, rng):
     return results(jk, rng, 130, 26)
 
 
-@program("10", "Hundreds of random calls.", hidden=True, tolerance=1e-3)
+@program("10", "Hundreds of random calls give numpy's results.", hidden=True, tolerance=1e-3)
 def many_random_calls(jk, rng):
     return results(jk, rng, 260, 39)

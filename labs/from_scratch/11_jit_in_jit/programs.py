@@ -11,7 +11,7 @@ def floats(rng, *shape):
 
 @program(
     "11",
-    "A jitted function that is traced is one equation, with its program in it.",
+    "A call of a jitted function in a traced one is one equation, with the program of the inner function in it.",
     against=["the inner function is inlined"],
 )
 def equation(jk, rng):
@@ -37,7 +37,7 @@ def private(jk, rng):
 
 
 @program("11", "It is traced once, however often it is called, within a trace or at once.",
-         against=["each inner call is traced", "within a trace there is another memory"])  # fmt: skip
+         against=["each inner call is traced", "within a trace there is another cache"])  # fmt: skip
 def once(jk, rng):
     traces = []
 
@@ -208,7 +208,7 @@ def hundreds(jk, rng):
 
 
 # --- random calls -------------------------------------------------------------------------------------------------------
-# A function is a text, such as `g(g(x) + y) * h(a=x, b=y)`, which is the key of its result. `g` and the others are jitted.
+# A function is a string, such as `g(g(x) + y) * h(a=x, b=y)`, which is the key of its result. `g` and the others are jitted.
 
 CALLS = (
     "g({})", "g({})", "h({}, {})", "h({}, b={})", "h(b={}, a={})", "h(a={}, b=y)", "k({}, 3)", "k({}, n=2)", "k({}, 3)",
@@ -301,7 +301,7 @@ def called(jk, rng, count):
 
 @program(
     "11",
-    "Random calls: by position and by name, without arguments, of trees, with static values, of what closes over values outside.",
+    "Random inner calls are right: by position and by name, without arguments, of trees, with static values, with closed-over values.",
     against=[
         "keywords are called in place",
         "a program with constants is traced again",
@@ -319,6 +319,6 @@ def random_calls(jk, rng):
     return called(jk, rng, 40)
 
 
-@program("11", "Hundreds of random calls.", hidden=True, tolerance=1e-4)
+@program("11", "Hundreds of random inner calls are right.", hidden=True, tolerance=1e-4)
 def many_random_calls(jk, rng):
     return called(jk, rng, 150)

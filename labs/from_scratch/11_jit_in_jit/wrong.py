@@ -186,7 +186,7 @@ def process(self, primitive, args, params):
 JaxprTrace.process = process""",
 )
 edit(
-    "within a trace there is another memory",
+    "within a trace there is another cache",
     "The function was called before, with arguments of these types. Is it traced again?",
     "        key = tree, avals\n        found",
     "        key = tree, avals, type(door.trace)\n        found",

@@ -92,7 +92,7 @@ def several(jk, rng):
 
 @program(
     "12",
-    "Branches close over tracers, each over other ones. A weak result goes with a strong one.",
+    "Branches close over tracers, each over other ones. One branch may return a weak number where the other returns a strong one.",
     against=["branches close over nothing", "each branch has its own operands"],
 )
 def closures(jk, rng):
@@ -240,7 +240,7 @@ def twice_and_caught(jk, rng):
 
 
 # --- random choices -----------------------------------------------------------------------------------------------------
-# A choice is a text, such as `jk.lax.switch(i, [lambda: x * y, lambda: x])`, which is the key of its result.
+# A choice is a string, such as `jk.lax.switch(i, [lambda: x * y, lambda: x])`, which is the key of its result.
 
 RESULTS = (
     "1", "1.5", "True", "np.float32(2)", "np.int8(2)", "np.float16(2)", "[1.5]", "(1.5,)", "[[1.5]]", "{'a': 1.5}", "{'b': 1.5}", "None",
@@ -333,7 +333,7 @@ def choice(rng, depth=1):
 
 
 def answers(jk, rng, count):
-    """Return the results of random choices by their texts: `pairs` are computed eagerly, the others both eagerly and by one program."""
+    """Return the results of random choices by their strings: `pairs` are computed eagerly, the others both eagerly and by one program."""
 
     def caught(x):
         """Return a result after a choice that was refused."""
@@ -367,7 +367,7 @@ def answers(jk, rng, count):
 
 @program(
     "12",
-    "Random choices: predicates, indices and results of many types, functions that are given twice, choices in branches.",
+    "Random choices are right: predicates, indices and results of many types, functions that are given twice, choices in branches.",
     against=[
         "one branch is called without a choice",
         "a function that is given twice is one branch",
@@ -383,6 +383,6 @@ def random_choices(jk, rng):
     return answers(jk, rng, 24)
 
 
-@program("12", "Hundreds of random choices.", hidden=True, tolerance=1e-3)
+@program("12", "Hundreds of random choices are right.", hidden=True, tolerance=1e-3)
 def many_random_choices(jk, rng):
     return answers(jk, rng, 80)

@@ -319,7 +319,7 @@ def two_traces(jk, rng):
 
 
 # --- random loops -------------------------------------------------------------------------------------------------------
-# A loop is a text, such as `jk.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * y), (0, x))`, which is the key of its result.
+# A loop is a string, such as `jk.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * y), (0, x))`, the key of its result.
 
 CARRIES = (
     "0", "True", "1.5", "np.ones(1, np.float32)", "np.float32(2)", "1", "np.int32(2)", "np.int8(2)", "np.float16(2)", "0.5", "[1.5]",
@@ -375,7 +375,7 @@ def loop(rng, parts):
 
 
 def answers(jk, rng, count):
-    """Return the results of random loops by their texts: loops of `unlike` run eagerly, the others both eagerly and in one program."""
+    """Return the results of random loops by their strings: loops of `unlike` run eagerly, the others both eagerly and in one program."""
 
     def caught(x):
         """Return a result after a loop that was refused."""
@@ -394,7 +394,7 @@ def answers(jk, rng, count):
 
 @program(
     "13",
-    "Random loops: carries that keep their types or not, tests that are truth values or not, parts that change places, loops in loops.",
+    "Random loops run or are refused: carries that keep their types or not, tests that are truth values or not, loops in loops.",
     against=[
         "a weak number takes any type",
         "a weak number that comes out with a shape gets it",
@@ -408,6 +408,6 @@ def random_loops(jk, rng):
     return answers(jk, rng, 20)
 
 
-@program("13", "A hundred random loops.", hidden=True, tolerance=1e-3)
+@program("13", "A hundred random loops run or are refused.", hidden=True, tolerance=1e-3)
 def many_random_loops(jk, rng):
     return answers(jk, rng, 80)

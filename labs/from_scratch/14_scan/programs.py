@@ -317,7 +317,7 @@ def without_rows(jk, rng):
 
 
 # --- random scans -------------------------------------------------------------------------------------------------------
-# A scan is a text, such as `jk.lax.scan(lambda c, r: (c + r[0], c * y), x, (m, y))`, which is the key of its result.
+# A scan is a string, such as `jk.lax.scan(lambda c, r: (c + r[0], c * y), x, (m, y))`, which is the key of its result.
 
 CARRIES = (
     "0", "1.5", "True", "np.float32(2)", "np.int8(2)", "np.float16(2)", "(1.5,)", "[1.5]", "None", "()", "{'a': 1}",
@@ -397,7 +397,7 @@ def loop(rng, at, turns):
 
 
 def answers(jk, rng, count):
-    """Return the results of random scans by their texts: scans of `unlike` run eagerly, the others both eagerly and in one program."""
+    """Return the results of random scans by their strings: scans of `unlike` run eagerly, the others both eagerly and in one program."""
     n, bounds = jk.numpy, range(-2, 6)
     arrays = [{i: n.asarray(as_number(i)) for i in bounds} for as_number in (int, np.int32)]
 
@@ -437,7 +437,7 @@ def answers(jk, rng, count):
 
 @program(
     "14",
-    "Random scans and loops over an index: rows, carries and results of many types, bounds of any kind, lengths that agree or not.",
+    "Random scans and loops run or are refused: rows, carries and results of many types, any bounds, lengths that agree or not.",
     against=[
         "rows of results are float32",
         "the index is a strong int32",
@@ -456,6 +456,6 @@ def random_scans(jk, rng):
     return answers(jk, rng, 13)
 
 
-@program("14", "A hundred random scans and loops.", hidden=True, tolerance=1e-3)
+@program("14", "A hundred random scans and loops run or are refused.", hidden=True, tolerance=1e-3)
 def many_random_scans(jk, rng):
     return answers(jk, rng, 40)

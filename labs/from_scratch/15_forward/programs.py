@@ -243,7 +243,7 @@ def unlike_types(jk, rng):
 
 @program(
     "15",
-    "Each kind of argument: alone, as the second one, and as the tangent of a float.",
+    "Each kind of argument is accepted or refused: alone, as the second one, and as the tangent of a float.",
     against=["a truth value moves", "the first primal must be a float", "a conversion keeps the tangent"],
 )
 def every_kind(jk, rng):
@@ -399,7 +399,7 @@ def programs_stay(jk, rng):
 
 
 # --- random functions ---------------------------------------------------------------------------------------------------
-# A function is a text, such as `n.where(x > 0, n.sin(x) * y, jk.lax.cond(i > 1, lambda: x, lambda: y))`, which is the key of its result.
+# A function is a string, such as `n.where(x > 0, n.sin(x) * y, jk.lax.cond(i > 1, lambda: x, lambda: y))`, which is the key of its result.
 
 
 TEMPLATES = (  # besides those of all rungs
@@ -453,7 +453,7 @@ def slopes(jk, rng, count):
 
 @program(
     "15",
-    "Random functions: at numbers that are equal, negative or 0, with loops, choices and calls in each other; by x, by y and by both.",
+    "Random functions have derivatives by x, by y and by both: at equal numbers, negative ones and 0, with loops and calls in each other.",
     against=[
         "a root of 0 is level",
         "a logarithm of 0 is level",
@@ -468,6 +468,6 @@ def random_slopes(jk, rng):
     return slopes(jk, rng, 8)
 
 
-@program("15", "Hundreds of random functions.", hidden=True, tolerance=1e-3)
+@program("15", "Hundreds of random functions have derivatives.", hidden=True, tolerance=1e-3)
 def many_random_slopes(jk, rng):
     return slopes(jk, rng, 120)

@@ -412,7 +412,7 @@ class Rate:
 
 @program(
     "16",
-    "Arguments that are not differentiated are passed on as they are: texts, functions, objects. Of the others each leaf is a float.",
+    "Arguments that are not differentiated are passed on as they are: strings, functions, objects. The others must have float leaves.",
     against=["all arguments are made arrays", "an integer in a tree has a gradient of zeros"],
 )
 def passed_on(jk, rng):
@@ -430,7 +430,7 @@ def passed_on(jk, rng):
 
 
 # --- random functions ---------------------------------------------------------------------------------------------------
-# A function is a text, such as `n.where(x > 0, n.sin(x) * y, jk.lax.cond(i > 1, lambda: x, lambda: y))`, which is the key of its result.
+# A function is a string, such as `n.where(x > 0, n.sin(x) * y, jk.lax.cond(i > 1, lambda: x, lambda: y))`, which is the key of its result.
 
 
 UNARY = CALLED[:9]
@@ -470,7 +470,7 @@ def with_loss(jk, loss):
 
 @program(
     "16",
-    "Each kind of argument and of loss, and each kind of aux: which are refused, and what comes back of the others.",
+    "Each kind of argument, loss and aux is accepted or refused, and the accepted ones come back as they should.",
     against=[
         "one may differentiate by truth values",
         "a result that is given twice has the last one's cotangent",
@@ -517,7 +517,7 @@ def gradients(jk, rng, count):
 
 @program(
     "16",
-    "Gradients of random functions: at numbers that are equal, negative or 0, with loops, choices and calls in each other.",
+    "Random functions have gradients: at numbers that are equal, negative or 0, with loops, choices and calls in each other.",
     against=[
         "no aux is no result",
         "a sum's cotangent is broadcast as it is",
@@ -530,6 +530,6 @@ def random_gradients(jk, rng):
     return halves(jk, gradients(jk, rng, 0), raised)
 
 
-@program("16", "Gradients of hundreds of random functions.", hidden=True, tolerance=1e-3)
+@program("16", "Hundreds of random functions have gradients.", hidden=True, tolerance=1e-3)
 def many_random_gradients(jk, rng):
     return halves(jk, gradients(jk, rng, 80), raised, exact=sum(map(len, (*TEMPLATES, UNARY, TURNED))))

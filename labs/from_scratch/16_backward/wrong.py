@@ -230,13 +230,13 @@ linear_in(select_p, None, lambda ct, which, yes, no: ct * convert(which, ct.dtyp
 )
 edit(
     "no argument may be an integer",
-    "Which arguments have a derivative?",
+    "Which arguments does `argnums` name? May the others be integers?",
     "        for x in flatten_values([args[i] for i in nums])[0]:\n",
     "        for x in flatten_values(args)[0]:\n",
 )
 edit(
     "keywords are arguments to differentiate",
-    "Which arguments have a derivative?",
+    "Can `argnums` name a keyword argument?",
     "        for x in flatten_values([args[i] for i in nums])[0]:\n",
     "        for x in flatten_values([[args[i] for i in nums], kwargs])[0]:\n",
 )

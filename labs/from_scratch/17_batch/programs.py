@@ -518,7 +518,7 @@ def squares(jk, rng):
 
 
 # --- random batches -------------------------------------------------------------------------------------------------------
-# A batch is a text, such as `jk.vmap(lambda x, y, i: n.sum(x, axis=0), in_axes=(1, None, 0))(x, y, i)`, which is the key of its result.
+# A batch is a string, such as `jk.vmap(lambda x, y, i: n.sum(x, axis=0), in_axes=(1, None, 0))(x, y, i)`, which is the key of its result.
 
 
 def moves(rng, x, y):
@@ -585,7 +585,7 @@ def flows(rng, x, y):
 
 
 def batches(rng, count):
-    """Draw batches, each as a text and its arrays. Often all axes have the same size."""
+    """Draw batches, each as a string and its arrays. Often all axes have the same size."""
     for turn in range(count):
         side = pick(rng, 2, 3, 3)
         size = pick(rng, side, side, side, side, 1, 0)
@@ -638,7 +638,7 @@ TOGETHER = (
 
 
 def tree_batches(rng, count):
-    """Draw batches of functions whose arguments and results are trees of arrays of several types, each as a text and its arrays."""
+    """Draw batches of functions whose arguments and results are trees of arrays of several types, each as a string and its arrays."""
     kinds = (np.float32, np.float32, np.int32, np.int8, np.uint8, np.float16, np.bool_)
     for _ in range(count):
         side = pick(rng, 2, 3)
@@ -686,7 +686,7 @@ def tree_batches(rng, count):
 
 
 def of_trees(jk, rng, count):
-    """Return the results of random batches of trees by their texts."""
+    """Return the results of random batches of trees by their strings."""
     names = {"n": jk.numpy, "np": np, "jk": jk}
     calls = (
         (
@@ -700,7 +700,7 @@ def of_trees(jk, rng, count):
 
 
 def results(jk, rng, count):
-    """Return the results of random batches by their texts: those of `moves` are computed eagerly, all others by one program."""
+    """Return the results of random batches by their strings: those of `moves` are computed eagerly, all others by one program."""
     names = {"n": jk.numpy, "np": np, "jk": jk}
     calls = (
         ("; ".join([*map(written, "xyi", arrays), batch]), eval(f"lambda x, y, i: {batch}", names), arrays)
@@ -711,7 +711,7 @@ def results(jk, rng, count):
 
 @program(
     "17",
-    "Random batches: functions, axes and shapes that nobody chose; what is shared often has an axis as long as the batch.",
+    "Random functions are batched along random axes; what is shared by the examples often has an axis as long as the batch.",
     against=[
         "a choice is between three",
         "a shared array with the batch's size is batched",
@@ -729,13 +729,13 @@ def random_batches(jk, rng):
 
 @program(
     "17",
-    "Random trees of arrays of all types, each batched along an axis of its own; keywords, and results with axes of their own.",
+    "Random trees of arrays are batched, each leaf along an axis of its own; so are keywords, and results have axes of their own.",
     tolerance=1e-3,
 )
 def random_trees(jk, rng):
     return of_trees(jk, rng, 16)
 
 
-@program("17", "Hundreds of random batches.", hidden=True, tolerance=1e-3)
+@program("17", "Hundreds of random functions are batched.", hidden=True, tolerance=1e-3)
 def many_random_batches(jk, rng):
     return results(jk, rng, 80), of_trees(jk, rng, 60)

@@ -441,7 +441,7 @@ def alone(jk, rng):
 
 
 # --- random words -------------------------------------------------------------------------------------------------------
-# A word is a text, such as `nn.softmax(x, axis=-2)`, which is the key of its result, with the array x.
+# A word is a string, such as `nn.softmax(x, axis=-2)`, which is the key of its result, with the array x.
 
 
 def word(rng, rank):
@@ -496,13 +496,13 @@ def words_drawn(jk, rng, count):
 
 @program(
     "18",
-    "Random calls of these functions: any axes, several ranks, at once and compiled, in a batch, and their derivatives.",
+    "Random calls of these functions are right, and so are their derivatives: any axes and ranks, at once, compiled, in a batch.",
     tolerance=1e-3,
 )
 def random_words(jk, rng):
     return halves(jk, words_drawn(jk, rng, 8), raised, exact=0)
 
 
-@program("18", "A hundred random calls of these functions.", hidden=True, tolerance=1e-3)
+@program("18", "A hundred random calls of these functions are right.", hidden=True, tolerance=1e-3)
 def many_random_words(jk, rng):
     return halves(jk, words_drawn(jk, rng, 80), raised, exact=0)

@@ -264,7 +264,7 @@ def large_integers(jk, rng):
 
 
 # --- random loops -------------------------------------------------------------------------------------------------------
-# An expression is a text, such as `n.where(i > b, x.astype(np.int8), -u)`, which is the key of its result.
+# An expression is a string, such as `n.where(i > b, x.astype(np.int8), -u)`, which is the key of its result.
 
 ARRAYS = "xyibusqt"  # of these types: two float32, int32, int8, uint8, int16, uint32, bool
 EXACT = (
@@ -305,7 +305,7 @@ def of_all_types(rng, shape):
 
 
 def computed(jk, rng, count):
-    """Return the results of random expressions by their texts: one program computes all of one shape, another those of mixed shapes."""
+    """Return the results of random expressions by their strings: one program computes all of one shape, another those of mixed shapes."""
     names = {"n": jk.numpy, "np": np, "g": jk.jit(lambda x: x + x)}
     each = ["n.abs(i)", "n.abs(b)", "i == i - 1", "i < i + 1", "1 / -x", "x - 1", "s.astype(np.uint16) * 1.5", "q > 5"]
     each += [filled(rng, template, 0) for template in (*EXACT, *ROUNDED)]
@@ -323,7 +323,7 @@ def computed(jk, rng, count):
 
 @program(
     "19",
-    "Random expressions of arrays of all types, with their extreme numbers: the loop gives XLA's results.",
+    "For random expressions of arrays of all types, with extreme numbers, the loop gives XLA's results.",
     against=[
         "the absolute value of the smallest number is the largest one",
         "a number too small is the smallest one",
@@ -340,6 +340,6 @@ def random_expressions(jk, rng):
     return computed(jk, rng, 40)
 
 
-@program("19", "Hundreds of random expressions.", hidden=True, tolerance=1e-4)
+@program("19", "For hundreds of random expressions, the loop gives XLA's results.", hidden=True, tolerance=1e-4)
 def many_random_expressions(jk, rng):
     return computed(jk, rng, 250)

@@ -365,7 +365,7 @@ def drawn(rng, count):
 
 
 def thinned(jk, rng, count, lines):
-    """Return what is left of random programs, by their texts."""
+    """Return what is left of random programs, by their strings."""
     found, g = {}, jk.jit(lambda x: jk.numpy.sin(x) - jk.numpy.sin(x) * 0.75)
     h_ = jk.jit(lambda x: (jk.numpy.exp(x), jk.jit(lambda x: g(x) * 1.0)(x - 0.0))[1])
     x, y, i, h = floats(rng, 3), floats(rng, 3) - 1.5, np.int32([1, -2, 3]), np.float16([0.5, -2, 3])
@@ -379,11 +379,11 @@ def thinned(jk, rng, count, lines):
     return found
 
 
-@program("20", "Random programs: what is dead, there twice, unchanged or a number is gone, and nothing else.")
+@program("20", "From random programs, what is dead, there twice, unchanged or a number is removed, and nothing else.")
 def random_programs(jk, rng):
     return thinned(jk, rng, 30, 20)
 
 
-@program("20", "Hundreds of random programs.", hidden=True)
+@program("20", "From hundreds of random programs, what need not be computed is removed, and nothing else.", hidden=True)
 def many_random_programs(jk, rng):
     return thinned(jk, rng, 150, 26)

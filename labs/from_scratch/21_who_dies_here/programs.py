@@ -238,7 +238,7 @@ def small_types(jk, rng):
 
 
 # --- random sums --------------------------------------------------------------------------------------------------------
-# A function is a text, such as `x / n.sum(n.exp(x), 0)`, which is the key of its result. x and y are matrices of one shape.
+# A function is a string, such as `x / n.sum(n.exp(x), 0)`, which is the key of its result. x and y are matrices of one shape.
 
 CALLED = (
     "n.sin({})", "n.exp(-n.abs({}))", "-{}", "n.sum({}, 0) * x", "n.sum({}) * 0.125 - y", "n.max({}, 0) - x", "n.max({}) * y",
@@ -263,7 +263,7 @@ ENDS = (
 
 
 def computed(jk, rng, count):
-    """Return the results of functions by their texts: one for each template, and `count` random ones. One program computes twelve."""
+    """Return the results of functions by their strings: one for each template, and `count` random ones. One program computes twelve."""
     n, shape, found = jk.numpy, tuple(map(int, rng.integers(1, 6, 2))), {}
     names = {"n": n, "g": jk.jit(lambda a: a * n.max(a, 0)), "zero": n.zeros(shape), "ones": n.ones(shape)}
     ends = [pick(rng, *ENDS) for _ in range(count)]
@@ -281,13 +281,13 @@ def computed(jk, rng, count):
 
 @program(
     "21",
-    "Random sums and maxima, in each other, of floats, integers and truth values; several results have several shapes.",
+    "Random sums and maxima are right, in each other, of floats, integers and truth values, with results of several shapes.",
     tolerance=1e-3,
 )
 def random_sums(jk, rng):
     return computed(jk, rng, 2)
 
 
-@program("21", "More random sums and maxima.", hidden=True, tolerance=1e-3)
+@program("21", "More random sums and maxima are right.", hidden=True, tolerance=1e-3)
 def many_random_sums(jk, rng):
     return computed(jk, rng, 30)

@@ -347,7 +347,7 @@ def truths_and_sizes(jk, rng):
 
 
 # --- random loops -------------------------------------------------------------------------------------------------------
-# A function is a text, such as `jk.lax.fori_loop(0, i, lambda k, c: c @ y * 0.25, x)`, which is the key of its result. x, y are square.
+# A function is a string, such as `jk.lax.fori_loop(0, i, lambda k, c: c @ y * 0.25, x)`, which is the key of its result. x, y are square.
 
 SMOOTH = (
     "n.sin({})", "n.exp(-n.abs({}))", "({}).T", "n.transpose({}) * y", "n.reshape(n.reshape({}, (-1, 1)), SHAPE)", "g({})",
@@ -366,7 +366,7 @@ JOINED = (
 
 
 def computed(jk, rng, size, count, deep):
-    """Return the results of functions of `count` of the templates, and of `deep` random ones, by their texts, for several indices. They are
+    """Return the results of functions of `count` of the templates, and of `deep` random ones, by their strings at several indices. They are
     one program, of square matrices.
     """
     n = jk.numpy
@@ -388,14 +388,14 @@ def computed(jk, rng, size, count, deep):
 
 @program(
     "22",
-    "Random functions of matrices: products, transposes, choices and loops in each other, for every branch and for no turns.",
+    "Random functions of matrices are right: products, transposes, choices and loops in each other, every branch, no turns.",
     tolerance=1e-3,
 )
 def random_loops(jk, rng):
     return computed(jk, rng, int(rng.integers(2, 7)), 9, 1)
 
 
-@program("22", "Many random functions of matrices.", hidden=True, tolerance=1e-3)
+@program("22", "Many random functions of matrices are right.", hidden=True, tolerance=1e-3)
 def many_random_loops(jk, rng):
     return [computed(jk, rng, size, 9, 3) for size in (1, 2, 3, 4, 5, 7)]
 
@@ -433,7 +433,7 @@ def flow(rng, kind):
 
 
 def flows(jk, rng, count):
-    """Return the results of random choices and loops by their texts, for several indices. They are one program. Several of
+    """Return the results of random choices and loops by their strings, for several indices. They are one program. Several of
     one kind have the same operands.
     """
     size = int(rng.integers(1, 5))
@@ -446,7 +446,7 @@ def flows(jk, rng, count):
 
 @program(
     "22",
-    "Random branches and turns that return several results: operands, numbers, one result twice, one operand in another's place.",
+    "Random branches and turns return several results: operands, numbers, one result twice, one operand in another's place.",
     against=["a result that is returned twice is stored once", "choices of the same operands are the same"],
     tolerance=1e-3,
 )
@@ -454,6 +454,6 @@ def random_branches(jk, rng):
     return flows(jk, rng, 6)
 
 
-@program("22", "Many random branches and turns.", hidden=True, tolerance=1e-3)
+@program("22", "Many random branches and turns return several results.", hidden=True, tolerance=1e-3)
 def many_random_branches(jk, rng):
     return [flows(jk, rng, 8) for _ in range(3)]

@@ -152,7 +152,7 @@ def softmax(jk, rng):
 
 
 # --- random functions ---------------------------------------------------------------------------------------------------
-# A function is a text, such as `n.sum(n.exp(x + c), -1)`, which is the key of its result. Its arguments of exp and tanh are exact, and it
+# A function is a string, such as `n.sum(n.exp(x + c), -1)`, which is the key of its result. Its arguments of exp and tanh are exact, and it
 # takes no difference of two results, so that it is as exact as exp and tanh are. `turns(k, f, a)` is f(f(...f(a))).
 
 EXACT = (
@@ -174,7 +174,7 @@ def in_order(k, f, a):
 
 
 def computed(jk, rng, count):
-    """Return whether random functions of two vectors and a column are right to some millionths, by their texts. They are one program."""
+    """Return whether random functions of two vectors and a column are right to some millionths, by their strings. They are one program."""
     texts = [fill(t, lambda: pick(rng, *EXACT)) for t in rng.permutation(OF_EXACT)[:count]]
     size, rows = int(rng.integers(1, 40)), int(rng.integers(1, 4))
     x, y, c = (rng.integers(-80, 81, shape).astype(np.float32) / 8 for shape in ((size,), (size,), (rows, 1)))
@@ -202,6 +202,6 @@ def random_functions(jk, rng):
     return computed(jk, rng, 7)
 
 
-@program("23", "Many random functions of exp and tanh.", hidden=True)
+@program("23", "Many random functions of exp and tanh are right, and call nothing.", hidden=True)
 def many_random_functions(jk, rng):
     return [computed(jk, rng, 10) for _ in range(6)]
