@@ -887,7 +887,7 @@ def believes_who_is_as_wide_stays(leaves, avals, out_avals):
 @mutant(
     "08.4",
     "what the body closes over does not change",
-    "The body returns an array that it closed over. Is that the part as it came?",
+    "For a part of the carry, the body returns an array that it closed over. Is that the part as it came?",
 )
 def believes_what_the_body_closes_over_does_not_change(cond, body):
     nc, nb = (len(cond.consts), len(body.consts))

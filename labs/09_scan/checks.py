@@ -109,7 +109,7 @@ def without_arrays(jk, rng):
 
 @check(
     "09.1",
-    "Without steps there is nothing to stack: an error.",
+    "Without steps `scan_in_python` raises an error: there is nothing to stack.",
     against=["without steps, an empty list of outputs will do"],
     fixed="an error of fixed words",
 )

@@ -58,7 +58,7 @@ edit(
 edit(
     "09.2",
     "the shortest array counts",
-    "A step takes one element of each array. What if one has none left?",
+    "A step takes one element of each array. What if one array has no element left?",
     "if len(set(sizes)) > 1:",
     "if len(set(sizes)) > 1:\n        return min(sizes)\n    if False:",
 )
@@ -781,7 +781,7 @@ def remembers(xs, length):
 edit(
     "09.4",
     "the last trip is one too many",
-    "How many trips are there?",
+    "How many trips does a scan of three steps make, and how many does yours?",
     "return lt(state[0], length)",
     "return lt(state[0], length - 1)",
     target="loop_over",
@@ -942,7 +942,7 @@ def set_that_grows(jaxpr, num_consts, carry, ys):
 edit(
     "09.2",
     "`length` is an int already",
-    "What may be converted to an int: numpy's numbers, too?",
+    "`length=np.int32(3)`: may a length be a number of numpy's?",
     "return int(length)",
     "return length",
 )
@@ -1091,7 +1091,7 @@ edit(
 edit(
     "09.6",
     "an output needs the whole carry",
-    "The output is made of one part of the carry. Are the others needed?",
+    "The output is made of one part of the carry. Are the other parts needed?",
     "    while True:\n",
     "    if any(ys):\n        return [True] * len(carry)\n    while True:\n",
 )

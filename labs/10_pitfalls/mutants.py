@@ -164,7 +164,7 @@ edit(
 @mutant(
     "10.3",
     "zeros do not change the variance",
-    "They do not change the sum. How far are they from the mean?",
+    "Zeros do not change the sum. How far are they from the mean?",
     target="variance_of_first",
 )
 @jax.jit
@@ -1581,7 +1581,7 @@ def believes_the_first_x_is_used_up(x, rates):
 @mutant(
     "10.7",
     "waiting for each loss costs nothing",
-    "`block_until_ready` reads no number. What does it do with the time?",
+    "`block_until_ready` reads no number. How long does Python wait in it?",
     target="fit",
 )
 def believes_who_waits_reads_nothing(x, rates):

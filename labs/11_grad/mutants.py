@@ -136,7 +136,7 @@ def on_tangents(self, primitive, args, params):
 edit(
     "11.2",
     "every operation has a tangent",
-    "exp(3.0) changes with nothing. Who should compute it?",
+    "exp(3.0) does not depend on the argument. Which trace should compute it?",
     "if all(type(t) is Zero for t in tangents):",
     "if False:",
     target="DualTrace.process_primitive",
@@ -1188,7 +1188,7 @@ edit(
 edit(
     "11.4",
     "if all cotangents are Zero, `before` does not matter",
-    "All cotangents are Zero, and an input has one from before. What is its sum?",
+    "All cotangents are Zero, and an input has one in `before`. What is the input's sum?",
     "next(known, Zero(x.aval))",
     "Zero(x.aval)",
     target="backward_pass",
@@ -1397,7 +1397,7 @@ edit(
 edit(
     "11.4",
     "an equation without cotangents does nothing",
-    "No cotangent of an equation counts, but it prints. When does it print?",
+    "No result of an equation has a cotangent, but the equation prints. When does it print?",
     "given = cts if eqn.primitive.multiple_results else cts[0]",
     "if all(type(ct) is Zero for ct in cts):\n            continue\n        given = cts if eqn.primitive.multiple_results else cts[0]",
     target="backward_pass",

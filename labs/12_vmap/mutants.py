@@ -211,7 +211,7 @@ edit(
 edit(
     "12.3",
     "the batch axis stays where it was",
-    "Two axes stood before the batch axis, and one of them is gone. Where is it now?",
+    "Two axes stood before the batch axis, and one of them is gone. Where is the batch axis now?",
     "kept = dim - sum(reduced < dim for reduced in axes)",
     "kept = dim",
     target="reduction_batcher",
@@ -219,7 +219,7 @@ edit(
 edit(
     "12.3",
     "the batch axis is the first one",
-    "Only axes after the batch axis, or only some before it, are reduced. Where is it now?",
+    "Only axes after the batch axis, or only some before it, are reduced. Where is the batch axis now?",
     "kept = dim - sum(reduced < dim for reduced in axes)",
     "kept = 0",
     target="reduction_batcher",
@@ -298,7 +298,7 @@ def does_not_shift(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, dimension_numbers):
 edit(
     "12.4",
     "only contracting axes are shifted",
-    "There are batch axes already. What are they called, in a batch whose axis is before them?",
+    "The product has batch dimensions already. Which numbers do they get in an operand whose batch axis stands before them?",
     "tuple(shifted(lhs_contract, lhs_dim)), tuple(shifted(lhs_batch, lhs_dim))",
     "tuple(shifted(lhs_contract, lhs_dim)), lhs_batch",
 )
@@ -350,7 +350,7 @@ edit(
 @mutant(
     "12.4",
     "unmapped arguments are batched",
-    "The weights are the same for all elements. Can a product be had that reads them once?",
+    "The weights are the same for all elements. Is there a product that reads them only once?",
 )
 def refuses_one(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, dimension_numbers):
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
@@ -1025,7 +1025,7 @@ edit(
 edit(
     "12.2",
     "every operand has a `shape`",
-    "`lax.clamp(0.0, x, y)`: what is `(0.0).shape`? Which function takes a Python number, too?",
+    "`lax.clamp(0.0, x, y)`: what is `(0.0).shape`? Which function gives the shape of a Python number, too?",
     "bdim_at_front(x, d, 1) if np.ndim(x) else x",
     "bdim_at_front(x, d, 1) if d is not None or x.shape else x",
     target="broadcast_batcher",
