@@ -23,7 +23,8 @@ from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tu
 # A loop that is one equation takes the same time to trace and to compile for any number of steps, and that
 # number may be data. The price is a fixed type. The second trace is needed because the body may do other
 # things with other types: `v + 1` is not the same equation for an int32 carry as for a float32 one. There is
-# no third trace: everything weak was promoted, and what comes out now is right or wrong.
+# no third trace: each weak part that disagreed was promoted, so what comes out now either agrees or is an
+# error.
 #
 # Usual mistakes:
 #   - Unpacking a carry that is a tuple into several arguments: the functions take one.
@@ -101,7 +102,7 @@ def promote_weak_inputs(
 # Usual mistakes:
 #   - Counting the inputs from 0: with a closure, the first inputs are not the carry.
 #   - Comparing numbers of leaves instead of trees.
-#   - Refusing a weak carry that became strong: weakness is over when tracing is.
+#   - Refusing a weak carry that became strong: weakness matters only while tracing.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:_check_carry_type
 
@@ -136,8 +137,8 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
 # --- 08.4 What never changes --------------------------------------------------------------------------------
 # Users put everything that a loop needs into the carry, since that is easy; steps that return their
 # parameters unchanged are common. XLA would notice, too, but later, and each stage before it would carry them
-# along. The mask is returned so that the caller can put the pieces together again: `bind_while` merges what
-# was taken out into the results.
+# along. The list of truth values, one for each part of the carry, is returned so that the caller can put the
+# pieces together again: `bind_while` merges what was taken out into the results.
 #
 # Usual mistakes:
 #   - Taking every forwarded input for a constant: parts may change places.

@@ -73,9 +73,9 @@ def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
 
 
 # --- 09.2 How many steps ------------------------------------------------------------------------------------
-# The number of steps is the first number in the shape of the outputs, and shapes are known while tracing.
-# That is the difference between scan and while_loop, and the reason why scan can return something for each
-# step. It also makes the number of steps a part of what is compiled: another length is another program.
+# The number of steps is the first number in the shape of the outputs, and shapes are known while tracing. In
+# a while_loop the number is not known, so only a scan can return something for each step. It also makes the
+# number of steps a part of what is compiled: another length is another program.
 #
 # Usual mistakes:
 #   - Taking the length of the shortest array, instead of refusing arrays of different lengths.

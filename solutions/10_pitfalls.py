@@ -22,7 +22,7 @@ from jitkit.tree_util import keystr, tree_flatten_with_path
 #
 # Usual mistakes:
 #   - Waiting after the clock was read: the time is as short as without waiting.
-#   - `result.block_until_ready()`: right for one array; a function that returns a tuple or a dict has no such
+#   - `result.block_until_ready()`: right for one array; a tuple or a dict that a function returns has no such
 #     method.
 #   - Taking the mean: one interruption of a tenth of a second outweighs a thousand calls.
 #
@@ -65,8 +65,8 @@ def call_seconds(
 # array, goes back in.
 #
 # Usual mistakes:
-#   - Making the rate static: then there is no error about a tracer any more, but each value of the rate
-#     compiles.
+#   - Making the rate static: then there is no error about a tracer any more, but each value of the rate needs
+#     a program of its own.
 #   - Jitting `gradient` only: one trace, but the step's other operations run one by one, each a program of
 #     its own.
 #   - Leaving x as it was passed: then there are two programs, one for the first step and one for all others.
@@ -161,9 +161,9 @@ def variances(rows: Sequence[Any]) -> list[Any]:
 
 # --- 10.4 Chosen by a mask ----------------------------------------------------------------------------------
 # A program has fixed shapes, so a choice among values can become a mask, a permutation or a number, but never
-# a length. `where` takes one of two values and ignores the other, so infinities and nans among the others do
-# no harm. The number of chosen elements is data; outside of the program, numpy can cut off the rest with
-# `values[:count]`.
+# a length. `where` takes one of two values and ignores the other, so infinities and nans among the elements
+# that are not chosen do no harm. The number of chosen elements is data; outside of the program, numpy can cut
+# off the unused places with `values[:count]`.
 #
 # Usual mistakes:
 #   - Multiplying by weights of 1 and 0: 0 times infinity is nan. (With a mask of truth values it happens to
@@ -215,8 +215,8 @@ def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
 
 # --- 10.5 A global that changes -----------------------------------------------------------------------------
 # Only the arguments are in the key. If a global changes, nobody notices, and there is no error: the old
-# program runs, and is fast. If everything is static, changes are noticed, but each temperature compiles. The
-# temperature is converted to a float, as 1 and 1.0 have different types.
+# program runs, and is fast. If everything is static, changes are noticed, but each new temperature compiles a
+# program. The temperature is converted to a float, as 1 and 1.0 have different types.
 #
 # Usual mistakes:
 #   - Making both static: as many programs as temperatures.

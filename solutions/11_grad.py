@@ -96,8 +96,8 @@ def sum_of_shares(
 # --- 11.2 A function of pairs -------------------------------------------------------------------------------
 # Higher orders need nothing more: the operations of a rule go to the enclosing trace. If that is another
 # derivative, they are differentiated; if it writes a jaxpr, they are written. The classical mistake of such
-# systems, perturbation confusion, is to take the pair of an outer derivative for one's own. So the trace asks
-# whose tracer it is, by the trace and not by the type.
+# systems, perturbation confusion, is to take the pair of an outer derivative for one's own. So a trace asks
+# to which trace a tracer belongs, and not which type it has.
 #
 # Usual mistakes:
 #   - Asking `isinstance(x, DualTracer)`: in nested derivatives the outer pairs are DualTracers, too.
@@ -182,10 +182,10 @@ def jvp_jaxpr(
 # This step makes reverse mode possible. Tangents flow forward with the values, and cannot be turned round
 # while values are still to be computed. After this step no values are left to compute: there is only a linear
 # program whose constants are known, and such a program can be read backwards. Reverse mode is notorious for
-# its memory: that memory is the residuals.
+# the memory that it needs: the residuals take it.
 #
 # Usual mistakes:
-#   - Writing down everything that a rule does: correct, but every cosine is computed at each use of the
+#   - Writing down everything that a rule does: correct, but every cosine is computed again at each use of the
 #     linear program.
 #   - Deciding by the primitive, and not by the operands: `mul` is on both sides.
 #   - Giving the traces no parent: then only the outermost function can be linearised.
@@ -399,9 +399,9 @@ def value_and_grad(
 
 
 # --- 11.6 A loop, backwards ---------------------------------------------------------------------------------
-# The program for the gradient is as long as that of the loop, for any number of steps. Memory grows: there is
-# one row for each step. Because of these rows the number of steps must be known: they are arrays, and arrays
-# have shapes. A `while_loop` has no such number, so it has no transpose.
+# The program for the gradient has the same length for any number of steps. Memory grows: there is one row for
+# each step. Because of these rows the number of steps must be known: they are arrays, and arrays have shapes.
+# A `while_loop` has no such number, so it has no transpose.
 #
 # Usual mistakes:
 #   - Looping in the direction of the original scan: cotangents go the other way.

@@ -30,7 +30,7 @@ from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten
 # `vmap` combine in any order; none of them knows about the others.
 #
 # Usual mistakes:
-#   - Asking for the type of the tracer: a batch of an outer vmap is such a tracer, too.
+#   - Asking for the type of the tracer: a batch of an outer vmap is a BatchTracer, too.
 #   - Broadcasting what is not a batch: a thousand copies of one weight.
 #   - Assuming the same axis for all results.
 #

@@ -15,10 +15,10 @@ from jitkit.loops.writer import Writer
 
 
 # --- 14.1 The same element, elsewhere -----------------------------------------------------------------------
-# A compiler that stored these would go through memory for nothing. As maps of indices they are free, and a
-# chain of them is one map: the loop that reads the last one composes them as it writes its index. That is why
-# a transpose before a sum costs no copy here. It can still cost something: elements that are read far from
-# each other are read slowly.
+# A compiler that stored the results of these four operations would go through memory for nothing. As maps of
+# indices they are free, and a chain of them is one map: the loop that reads the last one composes them as it
+# writes its index. That is why a transpose before a sum costs no copy here. It can still cost something:
+# elements that are read far from each other are read slowly.
 #
 # Usual mistakes:
 #   - Computing the result's index from the operand's: the other direction is needed.
@@ -132,10 +132,10 @@ class Nest:
 
 
 # --- 14.3 One number for a row ------------------------------------------------------------------------------
-# A register is a thousand times nearer than memory. And a compiler may use eight of them for one sum, if it
-# is told that the order does not matter: that is what `folds` is for, since for floats the order does matter,
-# in the last digit. A reduction ends a fusion only for those who need its result: they wait for the end of
-# the loop, not for memory.
+# A register is read in a fraction of the time that memory takes. And a compiler may use eight of them for one
+# sum, if it is told that the order does not matter: that is what `folds` is for, since for floats the order
+# does matter, in the last digit. A reduction ends a fusion only for those who need its result: they wait for
+# the end of the loop, but need not read memory.
 #
 # Usual mistakes:
 #   - Beginning with 0: the maximum of negative numbers is not 0.

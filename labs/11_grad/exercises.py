@@ -93,8 +93,8 @@ def sum_of_shares(
 
 
 # --- 11.2 A function of pairs (4 points) --------------------------------------------------------------------
-# Differentiate a whole function forward: write the trace in which each operation meets pairs, the call that
-# starts it, and the same as a jaxpr.
+# Differentiate a whole function forward: write the trace in which each operation meets pairs, the function
+# that starts the trace, and the function that makes a jaxpr of pairs.
 
 
 class DualTrace:

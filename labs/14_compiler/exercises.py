@@ -24,7 +24,7 @@ from jitkit.loops.writer import Writer
 # --- 14.1 The same element, elsewhere (3 points) ------------------------------------------------------------
 # A broadcast, a transpose, a slice and a reversal compute nothing, so they need no loop and no memory: the
 # loop that reads the result reads the operand instead, at another index. Write the four functions that return
-# the operand's index for an index of the result. An index is a tuple of texts, each an expression of C.
+# the operand's index for an index of the result. An index is a tuple of strings, each an expression of C.
 
 
 def broadcast_index(op: Op, index: Any) -> Index:
@@ -68,8 +68,8 @@ def rev_index(op: Op, index: Any) -> Index:
 
 
 # --- 14.2 When two loops may be one (4 points) --------------------------------------------------------------
-# The writer tries to make each new loop a part of the last nest. It may, as long as what it reads is there
-# when it is read. Decide that for one element.
+# The writer tries to make each new loop a part of the last nest. That is allowed if each element that the new
+# loop reads is there when it is read. Decide that for one element.
 
 
 class Nest:
