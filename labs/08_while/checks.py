@@ -648,7 +648,7 @@ def argument_order(jk, rng):
 
 @check(
     "08.6",
-    "Both bounds, and the index, get the dtype of the bound that is not a Python number.",
+    "With a traced bound, both bounds and the index get the dtype of the bound that is not weak; two strong dtypes are refused.",
     against=["the index is always an int32", "known bounds are Python numbers", "only Python ints are weakly typed"],
 )
 def dtypes(jk, rng):
@@ -669,7 +669,7 @@ def dtypes(jk, rng):
 
 @check(
     "08.6",
-    "`unroll` needs known bounds; 0 means all steps, as in `scan`.",
+    "To unroll more than one step, the bounds must be known; `unroll=0` means all steps, as in `scan`.",
     against=["any loop can be unrolled", "`unroll=0` is the same as no `unroll`"],
 )
 def unrolling(jk, rng):

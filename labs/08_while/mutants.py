@@ -364,7 +364,7 @@ edit(
 edit(
     "08.6",
     "known bounds are Python numbers",
-    "`fori_loop(np.int8(0), np.int16(5), ...)`: both bounds are known. What is the dtype of the index?",
+    "`fori_loop(np.int8(0), np.int16(5), ...)`: both bounds are known, and have two dtypes. Is that accepted?",
     "dtype = dtype_of_bounds(lower, upper)\n    trips = known_trips(lower, upper)",
     "trips = known_trips(lower, upper)\n    dtype = dtype_of_bounds(lower, upper) if trips is None else None",
     target="fori_loop",
@@ -372,7 +372,7 @@ edit(
 edit(
     "08.6",
     "the index is always an int32",
-    "`fori_loop(0, np.int8(5), ...)`: what is the dtype of the index?",
+    "`fori_loop(0, n, ...)`, where `n` is a traced int8: what is the dtype of the index?",
     "dtype = dtype_of_bounds(lower, upper)",
     "dtype = np.dtype('int32')",
     target="fori_loop",

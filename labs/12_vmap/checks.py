@@ -707,7 +707,7 @@ def derivatives_of_each_branch(jk, rng):
 
 @check(
     "12.6",
-    "A branch that writes is refused: it would write for elements that did not take it.",
+    "A branch that writes is refused, with one predicate for all elements as well.",
     against=["vmap of cond is select"],
     fixed="an error of fixed words",
 )
