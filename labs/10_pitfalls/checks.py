@@ -901,7 +901,7 @@ def every_step(jk, rng):
 
 @check(
     "10.7",
-    "With both kept constant, one program is left.",
+    "With both arguments that you name kept constant, one program is left.",
     against=[
         "a new value of an argument is a new key",
         "the first difference is the reason",

@@ -24,8 +24,8 @@ from jitkit.tree_util import keystr, tree_flatten_with_path
 
 # --- 10.1 Measure honestly (2 points) -----------------------------------------------------------------------
 # Write a stopwatch for jitted functions. The one in the docstring reads the clock before any result is ready,
-# and counts the first call, which compiles, like the others. Write one that waits, and that measures the
-# first call apart from the rest.
+# and counts the first call among the others, although it compiles. Write one that waits, and that measures
+# the first call apart from the rest.
 
 
 def call_seconds(
@@ -256,8 +256,9 @@ class RunningMean:
 
 
 # --- 10.7 Which argument? (3 points) ------------------------------------------------------------------------
-# You get a slow program, and what `explain` says about it. Read it: which argument is to blame? (The checks
-# run the program with that argument kept constant, and count compilations.) Then fix the program.
+# You get a slow program, and what `explain` says about it. Read it: which argument makes the program compile
+# at every step, and which one did so once? (The checks run the program with these arguments kept constant,
+# and count compilations.) Then fix the program.
 
 
 def to_blame() -> tuple[str, str]:

@@ -148,8 +148,8 @@ def jvp_jaxpr(
 
 
 # --- 11.3 What is known goes, what is linear stays (4 points) -----------------------------------------------
-# Run a function on its values, and meanwhile write a program of what happens to the tangents. It is linear,
-# and computes nothing that can be computed now.
+# Run a function on its values, and meanwhile write a program of what happens to the tangents. That program is
+# linear, and leaves out everything that can be computed now.
 
 
 class PartialTrace:

@@ -23,7 +23,7 @@ def leaves(jk, rng):
 
 @program(
     "05",
-    "Flatten, then unflatten: the same tree, of the same types.",
+    "Flatten, then unflatten, gives the same tree, of the same types.",
     against=["a list is as good as a tuple", "None is a leaf"],
 )
 def back(jk, rng):

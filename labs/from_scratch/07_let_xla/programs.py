@@ -308,7 +308,7 @@ def none_is_given(jk, rng):
 
 @program(
     "07",
-    "Whatever the arguments are, one program runs: numbers of Python only, arrays without numbers, a single truth value.",
+    "Whatever the arguments are, each call runs one program: of Python numbers only, of empty arrays, of a single truth value.",
     against=["an array without numbers needs no program", "what are Python's numbers need no program"],
 )
 def whatever_runs(jk, rng):

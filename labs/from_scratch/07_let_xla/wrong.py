@@ -16,7 +16,7 @@ edit(
 )
 edit(
     "results do not stay on the device",
-    "The result of one call is passed to another, or to an eager operation. What must it be?",
+    "The result of one call is passed to another call, or to an eager operation. Of which class must it be?",
     "    return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))",
     "    return jaxpr.executable([x.data for x in args])",
 )

@@ -143,7 +143,7 @@ def dynamic(jk, rng):
     return both(jk, lambda x, i: [x[i], x[i, 1], x[-1 - i]], x, i), jk.jit(lambda x, i: x[i + 7])(x, i)
 
 
-@program("10", "`zeros`, `ones`, `full`, `arange`, `broadcast_to`.")
+@program("10", "`zeros`, `ones`, `full`, `arange` and `broadcast_to` give what numpy's give, 64 bits aside.")
 def made(jk, rng):
     jnp = jk.numpy
     f = lambda x: [
@@ -165,7 +165,7 @@ def layer(jk, rng):
 
 @program(
     "10",
-    "Reductions of every dtype, over one axis, several or none, with `keepdims` or without, also of empty arrays and of one row.",
+    "Reductions are right for every dtype, over one axis, several or none, with `keepdims` or without, also of empty arrays.",
     against=["every reduction begins with zero", "a maximum of truth values begins with True"],
 )
 def every_reduction(jk, rng):

@@ -17,7 +17,7 @@ edit(
 edit("the right matrix is transposed", "(a @ b)[i, k] sums over which axis of b?", '(y, "kj"))', '(y, "jk"))')
 edit(
     "-1 is one",
-    "reshape(x, (4, -1)): how many numbers are left for the second axis?",
+    "reshape(x, (4, -1)) of 12 numbers: how long is the second axis?",
     "[x.size // max(-math.prod(shape), 1) if n == -1 else n for n in shape]",
     "[1 if n == -1 else n for n in shape]",
 )

@@ -4,7 +4,7 @@ from jitkit.kata.ladder.wrong import edit
 
 edit(
     "the inner function is inlined",
-    "What is the equation of a call?",
+    "Which equation does the outer program have for a call of a jitted function?",
     "def lower_jit(",
     "class Inlined(StaticJit):\n    def __call__(self, *args, **kwargs):\n        return super().__call__(*args, **kwargs) if type(door.trace) is Eager else self.f(*args, **kwargs)\n\n\njit = Inlined\n\n\ndef lower_jit(",
 )
@@ -58,7 +58,7 @@ edit(
 )
 edit(
     "only what is in the first function is written",
-    "g calls h: where is h's function?",
+    "f calls g, and g calls h: has your text the function of h, too?",
     "        text.function(text.known[jaxpr], jaxpr)\n",
     "        text.function(text.known[jaxpr], jaxpr) if len(text.known) < 2 else None\n",
 )

@@ -4,7 +4,7 @@ from jitkit.kata.ladder.wrong import edit
 
 edit(
     "the test is made after the turn",
-    "Does a loop run whose test is false from the beginning?",
+    "Does the body of a loop run whose test is false from the beginning?",
     "    while as_function(cond_jaxpr)(*consts, *carry)[0]:\n",
     "    carry = as_function(body_jaxpr)(*consts, *carry)\n    while as_function(cond_jaxpr)(*consts, *carry)[0]:\n",
 )

@@ -109,7 +109,7 @@ def none(jk, rng):
     )(1.5, np.zeros((0, 2), np.float32))
 
 
-@program("14", "A scan in a scan, a choice in a scan, a jitted function in both, at once and compiled.")
+@program("14", "A scan may contain a scan, a choice or a jitted function, at once and compiled.")
 def nested(jk, rng):
     g = jk.jit(lambda a, b: a + b * b)
 

@@ -4,7 +4,7 @@ from jitkit.kata.ladder.wrong import edit
 
 edit(
     "the derivative of cos is sin",
-    "Draw cos near zero: does it rise?",
+    "Draw cos between 0 and 1: does it rise?",
     "lambda x, out, t: -t * numpy.sin(x)",
     "lambda x, out, t: t * numpy.sin(x)",
 )

@@ -22,7 +22,7 @@ edit(
 )
 edit(
     "the transpose of `@` is `@`",
-    "ct @ b, or ct @ b.T?",
+    "For a @ b: is the cotangent of a ct @ b, or ct @ b.T?",
     "dot_p(ct, y, letters=letters[::-1])",
     "dot_p(ct, y, letters=(letters[2], letters[1][::-1], letters[0]))",
 )

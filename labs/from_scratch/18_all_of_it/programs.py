@@ -127,7 +127,7 @@ def selu(jk, rng):
     return counted(f, floats(rng, 100), compiled=0, executed=1)
 
 
-@program("18", "`jit(vmap(grad(loss)))`: a derivative for each example, in one program.")
+@program("18", "`jit(vmap(grad(loss)))` gives a derivative for each example, in one program.")
 def per_example(jk, rng):
     params, xs, ys = network(rng, 3, 4, 1), floats(rng, 5, 3), floats(rng, 5, 1)
     loss = lambda p, x, y: ((forward(jk, p, x) - y) ** 2).sum()
@@ -136,7 +136,7 @@ def per_example(jk, rng):
 
 @program(
     "18",
-    "A network learns: fifty steps, one program, the same losses.",
+    "A network learns as with JAX: fifty steps run one program, and give the same losses.",
     against=["each step is compiled anew"],
     tolerance=1e-3,
 )
@@ -158,7 +158,7 @@ def training(jk, rng):
     return {"losses": losses[::10], "traces": len(traces)}
 
 
-@program("18", "The whole training within one program: a scan over the steps.", tolerance=1e-3)
+@program("18", "The whole training is one program: a scan over the steps.", tolerance=1e-3)
 def training_in_scan(jk, rng):
     params, xs = network(rng, 2, 5, 1), jk.numpy.asarray(floats(rng, 16, 2))
     ys = jk.numpy.sum(xs, axis=1, keepdims=True)
@@ -170,7 +170,7 @@ def training_in_scan(jk, rng):
     return jk.jit(lambda p: jk.lax.scan(step, p, None, length=20)[1])(params)
 
 
-@program("18", "A classifier: labels, log-softmax, accuracy.", against=["the last axis is the first"])
+@program("18", "A classifier can be trained: labels, log-softmax, accuracy.", against=["the last axis is the first"])
 def classifier(jk, rng):
     params, xs = network(rng, 4, 6, 3), floats(rng, 7, 4)
     labels = rng.integers(0, 3, 7).astype(np.int32)
@@ -182,7 +182,7 @@ def classifier(jk, rng):
     return jk.value_and_grad(loss)(params, xs, labels)
 
 
-@program("18", "Newton's method: second derivatives in a loop.", against=["the hessian is the gradient squared"])
+@program("18", "Newton's method runs: second derivatives in a loop.", against=["the hessian is the gradient squared"])
 def newton(jk, rng):
     f = lambda x: (x - 2.0) ** 4 + jk.numpy.sin(x)
     step = lambda i, x: x - jk.grad(f)(x) / jk.grad(jk.grad(f))(x)
@@ -207,7 +207,7 @@ def jacobians(jk, rng):
     return jk.jacfwd(f)(x), jk.jacrev(f)(x)
 
 
-@program("18", "Far from 0: no infinity, no nan, neither in the values nor in the derivatives.",
+@program("18", "Far from 0 there is no infinity and no nan, neither in the values nor in the derivatives.",
          against=["far from 0 an exponential is infinite"])  # fmt: skip
 def far(jk, rng):
     x = jk.numpy.asarray(np.array([-200.0, -30.0, 0.0, 30.0, 200.0], np.float32) + np.float32(rng.uniform()))
@@ -224,7 +224,7 @@ def words_compiled(jk, rng):
     ]
 
 
-@program("18", "Axes, dtypes and edge cases of these functions.")
+@program("18", "These functions are right for all axes, dtypes and edge cases.")
 def words_at_the_edges(jk, rng):
     jnp, x, n = jk.numpy, jk.numpy.asarray(floats(rng, 2, 3)), rng.integers(0, 9, 3).astype(np.int32)
     return {
@@ -375,7 +375,7 @@ def spaces(jk, rng):
 
 @program(
     "18",
-    "Jacobians of numbers, vectors and matrices: the axes of the result, then those of the argument; none for a number.",
+    "Jacobians have the axes of the result, then those of the argument; a number has none.",
     against=["a Jacobian of one number has an axis", "unit vectors are float32"],
 )
 def every_jacobian(jk, rng):

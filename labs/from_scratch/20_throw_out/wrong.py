@@ -12,7 +12,7 @@ edit(
 )
 edit(
     "nothing is dead",
-    "Which of these equations does the result depend on?",
+    "Which equations of a program does its result depend on?",
     "passes = [functools.partial(rewritten, Thrifty), without_dead]",
     "passes = [functools.partial(rewritten, Thrifty)]",
 )

@@ -17,13 +17,13 @@ edit(
 )
 edit(
     "everybody has a place of his own",
-    "The array of the first step was read for the last time. Who could live there now?",
+    "The array of the first step was read for the last time. Which other array could get its bytes?",
     "for o in offsets if lives[o][0] <= last and first <= lives[o][1]]",
     "for o in offsets]",
 )
 edit(
     "a place is free after the first reader",
-    "A later loop reads it, too. What does it find there?",
+    "Two loops read an array. If another array gets its bytes after the first of them, what does the second one find there?",
     "                    self.lives[self.memory[v]][1] = self.number  #",
     "                    life = self.lives[self.memory[v]]\n                    life[1] = self.number if life[0] == life[1] else life[1]  #",
 )
@@ -44,7 +44,7 @@ edit(
 )
 edit(
     "a workspace is kept for the next call",
-    "The call is over, and its results are there. Who needs the rest?",
+    "The call is over, and its results are there. Who needs the other arrays of the workspace?",
     """    def executable(buffers):
         outs = [cc.alloc(v.aval.shape, v.aval.dtype) for v in jaxpr.outvars]
         run(*buffers, *outs, cc.alloc(writer.work, np.uint8))

@@ -65,7 +65,7 @@ def products(jk, rng):
 
 @program(
     "22",
-    "A vector with a matrix, with a vector; batches of matrices; integers.",
+    "A vector is multiplied with a matrix or a vector; batches of matrices and integers have products, too.",
     against=["sizes are multiples of a tile", "a product is added up in floats"],
 )
 def more_products(jk, rng):

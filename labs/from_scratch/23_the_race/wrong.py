@@ -16,7 +16,7 @@ edit(
 )
 edit(
     "what is too large is the largest number",
-    "e**88.5 is a float32, and e**100 is none. What comes of each?",
+    "e**88.5 fits into a float32, and e**100 does not. What should your `exp` return for each?",
     "x = x > 89 ? 89 : x < -104 ? -104 : x;",
     "x = x > 88 ? 88 : x < -104 ? -104 : x;",
 )
