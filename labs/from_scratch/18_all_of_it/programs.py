@@ -170,7 +170,11 @@ def training_in_scan(jk, rng):
     return jk.jit(lambda p: jk.lax.scan(step, p, None, length=20)[1])(params)
 
 
-@program("18", "A classifier can be trained: labels, log-softmax, accuracy.", against=["the last axis is the first"])
+@program(
+    "18",
+    "The loss of a classifier, made of labels and `log_softmax`, has a gradient.",
+    against=["the last axis is the first"],
+)
 def classifier(jk, rng):
     params, xs = network(rng, 4, 6, 3), floats(rng, 7, 4)
     labels = rng.integers(0, 3, 7).astype(np.int32)
@@ -182,7 +186,9 @@ def classifier(jk, rng):
     return jk.value_and_grad(loss)(params, xs, labels)
 
 
-@program("18", "Newton's method runs: second derivatives in a loop.", against=["the hessian is the gradient squared"])
+@program(
+    "18", "Newton's method runs, with second derivatives in a loop.", against=["the hessian is the gradient squared"]
+)
 def newton(jk, rng):
     f = lambda x: (x - 2.0) ** 4 + jk.numpy.sin(x)
     step = lambda i, x: x - jk.grad(f)(x) / jk.grad(jk.grad(f))(x)
