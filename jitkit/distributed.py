@@ -41,7 +41,7 @@ def initialize(
 
     Raises:
       NotImplementedError: `num_processes` is not 1.
-      RuntimeError: after a first call, or after the first array.
+      RuntimeError: after a first call, or once jitkit has used a device: for an array, or for `jax.devices()`.
       ValueError: one of the first three arguments is missing: jitkit does not find them out.
     """
     if clients:

@@ -149,7 +149,7 @@ def _config(version: int, legacy: str | None, attributes: Sequence[tuple[str, An
 
 
 def _attribute(value: Any) -> str:
-    """Return the text of an attribute: a number with its type, a text, an array, a tuple or a dict of them. Raise
+    """Return an attribute as MLIR writes it: a number with its type, a string, an array, a tuple or a dict of them. Raise
     TypeError for anything else.
     """
     if isinstance(value, _Hashable):
@@ -273,7 +273,7 @@ def ffi_call(
       custom_call_api_version, legacy_backend_config: for functions of older forms.
 
     Raises:
-      TypeError: an attribute is not a number, text, array, tuple or dict.
+      TypeError: an attribute is not a number, string, array, tuple or dict.
       ValueError: other arguments do not fit.
     """
     if vmap_method not in _METHODS:

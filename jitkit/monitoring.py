@@ -3,9 +3,9 @@ compiled
 
     jax.monitoring.register_event_duration_secs_listener(lambda event, seconds, **about: print(event, seconds, about))
 
-A program may record events of its own. The stages of the pipeline are recorded when they end; JAX records the beginning
-of a stage (a scalar) when it begins. A function that is called while another is traced is part of that trace, and is
-not recorded.
+A program may record events of its own. A stage of the pipeline is recorded when it ends: the time of its beginning, as a
+scalar, its duration and its time span. (JAX records the beginning at once.) The tracing of a function that is called
+while another is traced is part of that trace, and is not recorded by itself.
 
 JAX: jax/_src/monitoring.py:record_event_duration_secs
 """

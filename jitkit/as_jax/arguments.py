@@ -27,7 +27,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     )
     add_reports(parser)
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module of the path, as `python -m` does")
-    parser.add_argument("-c", dest="code", metavar="CODE", help="run a text")
+    parser.add_argument("-c", dest="code", metavar="CODE", help="run a string, as `python -c` does")
     parser.add_argument("file", metavar="FILE", nargs="?", help="the program; - for the standard input")
     own, rest = _split(words)
     found = parser.parse_args(own)

@@ -41,8 +41,8 @@ def _points(calls: Sequence[Call]) -> tuple[list[int], list[float]]:
 
 
 def _named_misses(calls: Calls) -> str:
-    """Return a text such as `1 first call, 2-8 new shape`, with one entry for neighbouring calls with the same reason.
-    Entries after the third are replaced by `...`; without a miss, the text is "no miss".
+    """Return a string such as `1 first call, 2-8 new shape`, with one entry for neighbouring calls with the same reason.
+    Entries after the third are replaced by `...`; without a miss, the string is "no miss".
     """
     names = []
     for reason, group in itertools.groupby(calls.calls, key=operator.attrgetter("why")):

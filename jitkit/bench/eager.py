@@ -1,8 +1,7 @@
 """`jitkit bench eager`: the same six programs op by op and jitted, with jitkit and with JAX, and with numpy and numba.
 
 The warm calls take turns in rounds; the first calls are made apart, each from empty caches. A first call compiles each
-operation if the program runs op by op, and the whole program if it is jitted. If numba does not take part, a footnote
-says why.
+operation if the program runs op by op, and the whole program if it is jitted. If numba is left out, a footnote says why.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ QUICK = Effort(rounds=15, batch=0.001, seconds=1.0, firsts=1)
 
 
 class Compared(NamedTuple):
-    """A measured program: for each side that took part, its warm call and its first call. numpy has no first call,
+    """A measured program: for each side that was measured, its warm call and its first call. numpy has no first call,
     because it compiles nothing.
     """
 
@@ -137,7 +136,7 @@ class Compared(NamedTuple):
 
 
 def actions_of(program: Program) -> dict[str, Callable[[], Action]]:
-    """Return, for each side that takes part, a function that makes a new call, for which nothing is compiled yet."""
+    """Return, for each side that is measured, a function that makes a new call, for which nothing is compiled yet."""
     data = program.data()
     made: dict[str, Callable[[], Action]] = {}
     for library, name in zip(LIBRARIES, ("jitkit", "JAX"), strict=True):

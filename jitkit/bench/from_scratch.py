@@ -143,8 +143,8 @@ def in_turns(turns: int, body: Callable[[Any], Any], x: Any) -> Any:
 
 
 def race(jk: Any) -> dict[str, dict[str, float]]:
-    """Return, for each program, passes over memory and bytes of the package's own compiler, and the seconds of all
-    three. A program that this compiler refuses is left out; without a compiler, all are.
+    """Return, for each program, the passes over memory and the bytes of the package's own compiler, and the seconds with
+    this compiler, with XLA and with numpy. A program that this compiler refuses is left out; without a compiler, all are.
     """
 
     def seconds(f: Callable[[Any], Any], x: Any) -> float:

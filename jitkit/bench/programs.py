@@ -161,7 +161,7 @@ def network_data(
 
 
 def transformer(jnp: Any, lax: Any, heads: int = 4) -> Callable[[Any, Any, Any], Any]:
-    """Return a new function, the loss of a transformer, of the parameters of each block, a text as vectors, and the right classes."""
+    """Return a new function, the loss of a transformer, of the parameters of each block, a sequence of vectors, and the right classes."""
 
     def normed(x: Any, scale: Any, shift: Any) -> Any:
         centred = x - jnp.mean(x, axis=-1, keepdims=True)
@@ -187,7 +187,7 @@ def transformer(jnp: Any, lax: Any, heads: int = 4) -> Callable[[Any, Any, Any],
 
 
 def transformer_data(blocks: int, length: int = 16, width: int = 32) -> tuple[Any, Any, Any]:
-    """Return parameters, a text and classes for a `transformer`, as numpy arrays."""
+    """Return parameters, vectors and classes for a `transformer`, as numpy arrays."""
     rng = np.random.default_rng(0)
     square, row = (width, width), (width,)
     shapes: dict[str, tuple[int, ...]] = {"q": square, "k": square, "v": square, "o": square}

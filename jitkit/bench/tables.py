@@ -17,7 +17,7 @@ class Column(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A row: its group, a text for each column, and sentences below it. `is_good` says whether the last cell is good
+    """A row: its group, a string for each column, and sentences below it. `is_good` says whether the last cell is good
     news (True) or bad news (False); None if it is neither.
     """
 
@@ -42,7 +42,7 @@ def fitting(columns: Sequence[Column], width: int) -> list[int]:
 
 
 def row(columns: Sequence[Column], cells: Sequence[str], kept: Sequence[int]) -> str:
-    """Return one row of text. A text that is too long pushes the rest to the right: nothing is cut off."""
+    """Return one row as a line. A cell that is too long pushes the cells after it to the right: nothing is cut off."""
     texts = [f"{cells[i]:{columns[i].align}{columns[i].width}}" for i in kept]
     return (" " * INDENT + (" " * GAP).join(texts)).rstrip()
 

@@ -189,7 +189,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
         "real floating", "complex floating", "numeric"), or a dtype, or a tuple of these, one of which must fit.
 
     Raises:
-      ValueError: `kind` is a text that names neither a kind nor a dtype.
+      ValueError: `kind` is a string that names neither a kind nor a dtype.
       TypeError: `kind` is something else that is not a dtype.
     """
     given = np.dtype(dtype)

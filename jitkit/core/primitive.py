@@ -106,7 +106,8 @@ def is_array_type(t: type) -> bool:
 
 
 def is_array_value(x: Any) -> bool:
-    """Return whether a value is accepted as an array, or is a token. Numpy arrays are, except those of text or objects.
+    """Return whether a value is accepted as an array, or is a token. Numpy arrays are, except those of
+    strings, dates or objects.
     Errors of `get_aval` other than TypeError pass through: ValueError for a masked array, for example.
     """
     try:
@@ -208,8 +209,8 @@ for _typed in _TYPES.values():
 
 
 def with_dtypes(values: Iterable[Any]) -> list[Any]:
-    """Return values: ints, floats and complex numbers as ones with a dtype, and numpy values as arrays of the narrowed
-    dtype. Return others unchanged, and within a trace all of them.
+    """Return values as a list: ints, floats and complex numbers as numbers with a dtype, numpy values as arrays of the
+    narrowed dtype, all others unchanged. Within a trace, return all values unchanged.
     """
     return list(values) if config.local.state.trace else [_with_dtype(x) for x in values]
 
@@ -269,7 +270,8 @@ class Primitive:
         """Set the function to call without a trace: `impl(*values, **params)` returns the results. Most primitives have
         none, and are compiled.
 
-        It also turns off the cache of the shape rule: mostly libraries call this, whose rules may have side effects.
+        This also turns off the cache of the shape rule: it is mostly libraries that call this, and their rules may have side
+        effects.
         """
         self.impl, self.pure_shape_rule = impl, False
         return impl

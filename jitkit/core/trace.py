@@ -48,8 +48,8 @@ class Trace:
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether a call that would be inlined stays one operation in this trace. It does if no trace records equations: then it runs as
-        one compiled program, as in JAX, and its values have the bits of that program.
+        """Whether a call that would be inlined stays one operation in this trace. It does if no trace records
+        equations: the call then runs as one compiled program, as in JAX, and its values have the bits of that program.
         """
         return self.writer is None
 

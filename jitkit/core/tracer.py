@@ -25,7 +25,7 @@ from .trace import Trace
 
 def innermost_trace(values: Iterable[Any]) -> Trace | None:
     """Return the innermost running trace among those of the tracers in `values`, or None. Call this only where no trace
-    is current. Outside of `ensure_compile_time_eval` return None: a tracer there has escaped.
+    is current. Outside of `ensure_compile_time_eval` return None: a tracer that is found outside has escaped.
     """
     found: Trace | None = None
     if not config.local.state.compile_time:

@@ -287,9 +287,9 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
       primals: arguments, of which only shapes and dtypes matter: arrays or `ShapeDtypeStruct`s.
 
     Raises:
-      TypeError: if `fun` turns floats into integers; when the transpose is called, if the cotangent has another structure or
-        type than the result, or if `fun` is not linear, as in `x * x`.
-      NotImplementedError: if an operation in `fun` is not linear in any operand, such as `sin`.
+      TypeError: unless arguments and results are all floats (or complex), or all integers. When the transpose is called:
+        if the cotangent has another structure or type than the result, or if `fun` is not linear, as in `x * x`.
+      NotImplementedError: when the transpose is called, if an operation in `fun` is not linear in any operand, such as `sin`.
     """
     leaves, in_tree = tree_flatten(primals)
     avals = [aval_of_argument(x) for x in leaves]

@@ -1,7 +1,7 @@
 """operation -> whether its result is saved for the reverse pass
 
-`checkpoint` calls its policy for each operation that does not depend on a cotangent, with the primitive, the avals of
-its operands and its parameters.
+`checkpoint` calls its policy for each operation that depends on no tangent and has no effect, with the primitive, the
+avals of its operands and its parameters.
 
 JAX: jax/_src/ad_checkpoint.py:checkpoint_policies
 """

@@ -147,7 +147,7 @@ def nesterov(step_size: Any, mass: Any) -> Any:
 
 @optimizer
 def adagrad(step_size: Any, momentum: Any = 0.9) -> Any:
-    """Return Adagrad: steps are divided by the root of the sum of squares so far (J. Duchi et al., 2011). `momentum` is
+    """Return Adagrad: gradients are divided by the root of the sum of their squares so far (J. Duchi et al., 2011). `momentum` is
     the weight of the earlier steps in a running mean of steps.
     """
     size = make_schedule(step_size)
@@ -163,7 +163,7 @@ def adagrad(step_size: Any, momentum: Any = 0.9) -> Any:
 
 @optimizer
 def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
-    """Return RMSProp: steps are divided by the root of a running mean of squares plus `eps`; `gamma` is the weight of
+    """Return RMSProp: gradients are divided by the root of a running mean of their squares plus `eps`; `gamma` is the weight of
     the earlier squares in the mean.
     """
     size = make_schedule(step_size)

@@ -77,7 +77,9 @@ def GeneralConv(
     dimension_numbers: Any, out_chan: int, filter_shape: Any, strides: Any = None, padding: Any = "VALID", W_init: Any = None,
     b_init: Any = _SMALL_BIAS,
 ) -> Layer:  # fmt: skip
-    """Return a convolution whose axes `dimension_numbers` names; `strides` and `padding` are as for `lax.conv_general_dilated`."""
+    """Return a layer that convolves with `out_chan` windows of the shape `filter_shape`. `dimension_numbers` names the
+    axes; `strides` and `padding` are as for `lax.conv_general_dilated`.
+    """
     ones_ = (1,) * len(filter_shape)
     steps = strides or ones_
     return _convolution(

@@ -56,7 +56,7 @@ _MIDDLE = [  # the weights that give the state in the middle of a step
 
 def _step(func: Callable[..., Any], y0: Any, f0: Any, t0: Any, dt: Any) -> tuple[Any, Any, Any, Any]:
     """Return the state after a step of size `dt` from the state `y0` at the time `t0`, where the derivative is `f0`; the derivative
-    there, the error, and the derivatives at all seven places. `func(y, t)` is the derivative.
+    at the new state, the error, and the derivatives at all seven places. `func(y, t)` is the derivative.
     """
     times = jnp.array(_TIMES, dtype=dt.dtype)
     stages = jnp.array(_STAGES, dtype=f0.dtype)
@@ -120,7 +120,7 @@ def _error_ratio(error: Any, rtol: Any, atol: Any, y0: Any, y1: Any) -> Any:
 
 def _next_step(last: Any, ratio: Any) -> Any:
     """Return the size of the next step: a tenth less than the error allows, but at most ten times and at least a fifth
-    of the last size. If `ratio` is below 1, the next step is not shorter than the last.
+    of the last size. If `ratio`, that of the error to the tolerance, is below 1, the next step is not shorter than the last.
     """
     least = jnp.where(ratio < 1, 1.0, 0.2)
     factor = jnp.minimum(10.0, jnp.maximum(ratio ** (-1.0 / 5.0) * 0.9, least))

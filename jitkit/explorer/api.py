@@ -93,8 +93,8 @@ def explore(
     time_limit: float | None = None,
     **kwargs: Any,
 ) -> Exploration:
-    """Return a page on a jitted function: its source, jaxpr, StableHLO, optimised HLO and machine code, linked line by
-    line, and its calls that missed the cache so far.
+    """Return a page on a function: its source, jaxpr, StableHLO, optimised HLO and machine code, linked line by line,
+    and, for a function of jitkit's, its calls that missed the cache so far.
 
     Args:
       function: a function, jitted or not, that uses jitkit; or the result of `jax.jit`, which is shown with JAX.

@@ -49,7 +49,7 @@ def _element(text: str, of: str) -> str:
 
 
 def is_page(text: str, of: str) -> bool:
-    """Return whether a text is a page of this format."""
+    """Return whether a string is a page of this format."""
     return f'"format":"{of}"' in text or f'data-format="{of}"' in text
 
 

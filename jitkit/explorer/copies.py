@@ -1,7 +1,7 @@
 """optimised HLO -> why each copy is there, as far as the program tells
 
 A copy computes nothing. XLA writes one if a value has to stand in two places: a loop writes its carry in place, but its
-initial value has to stay; a donated argument is written over before all have read it; or a result is an argument. Or
+initial value has to stay; a donated argument is written over before all its readers have read it; or a result is an argument. Or
 the value is needed in another layout, or in another memory. The text of the program tells these cases apart.
 
 JAX: jax/_src/interpreters/mlir.py:_set_up_aliases

@@ -58,7 +58,7 @@ def _one_of(marks: list[int], equations: Sequence[Equation]) -> int:
 
 
 def without_marks(text: str) -> str:
-    """Return a text without the scopes that have equations' numbers."""
+    """Return a string without the scopes that have equations' numbers."""
     return _SCOPE.sub("", text)
 
 

@@ -83,7 +83,7 @@ def source(function: Callable[..., Any], equations: Sequence[Equation], more: Se
         heading = cell(file) or file
         changed = bool(lines) and _changed("\n".join(lines) + "\n", file, codes.get(file, []))
         if not lines or (changed and file.startswith("<")):  # `<string>` may be any text, that of `python -c` above all
-            found.row(f"{heading}: its source is not to be had", None, [], [])
+            found.row(f"{heading}: its source is not available", None, [], [])
             found.sentences.append(_no_source(heading, file))
             for line, numbers in sorted(by_line.items()):
                 found.row(f"line {line}", line, numbers, [])

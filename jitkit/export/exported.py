@@ -65,7 +65,7 @@ class Exported:
     """A function as StableHLO, with the types and trees of its arguments and results.
 
     `mlir_module_serialized` is the module in portable form. Its `main` takes the arrays `constants`, then the arguments
-    `module_kept_var_idx`; the others are not used.
+    whose numbers are in `module_kept_var_idx`; it does not need the other arguments.
     """
 
     fun_name: str
@@ -138,11 +138,11 @@ def export(
 
     Args:
       fun_jit: the result of `jit`.
-      platforms: one of "cpu", "cuda", "rocm" and "tpu"; by default that of the default device.
+      platforms: a list with one of "cpu", "cuda", "rocm" and "tpu"; by default the platform of the default device.
       disabled_checks: checks to leave out.
 
     Raises:
-      NotImplementedError: for several platforms, callbacks and ordered effects.
+      NotImplementedError: when the returned function is called: for several platforms, callbacks and ordered effects.
       ValueError: for a function that is not jitted.
     """
     if not callable(getattr(fun_jit, "trace", None)):

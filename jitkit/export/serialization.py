@@ -45,7 +45,8 @@ def register_pytree_node_serialization(
       from_children: metadata and children -> node; by default the registered function.
 
     Raises:
-      ValueError: if the type or the name is there already, or the type is not registered.
+      ValueError: if the type or the name was given in an earlier call, or without `from_children` if the type is not
+        registered.
     """
     if nodetype in _writers:
         raise ValueError(

@@ -93,7 +93,7 @@ def transformation(generator: Callable[..., Iterator[Any]], fun: WrappedFun | No
 
 
 def transformation_with_aux(generator: Callable[..., Iterator[Any]], fun: WrappedFun | None = None, *given: Any) -> Any:
-    """Wrap a generator around a function, as `transformation` does. It yields last a pair of the result and another
+    """Wrap a generator around a function, as `transformation` does. The generator yields last a pair of the result and another
     value. Return the wrapped function, and a function that returns the other value, once the first was called.
     """
     if fun is None:

@@ -246,7 +246,8 @@ class JVPTrace(DualTrace):
         """Return the tangent with the weak type of `aval`, without recording an equation. Within an outer trace, a
         number becomes a Python or numpy number, which is written as a literal; an array would become a constant.
 
-        Return the tangent unchanged if it is a batch, or an array within an outer trace.
+        Return the tangent unchanged if it is a batch, an array within an outer trace, or an array that is committed to a
+        device.
         """
         if isinstance(tangent, DualTracer):
             return type(tangent)(tangent._trace, self.as_weak_as(aval, tangent.primal), tangent.tangent)

@@ -90,8 +90,8 @@ def linear_equations(
     jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Any]
 ) -> tuple[dict[Var, Any], list[JaxprEqn]]:
     """Return a dict with the value of each variable, and the linear equations in order. An equation is linear if it
-    reads a variable that depends on a linear input: its value is an UndefinedPrimal. All other equations are computed
-    here.
+    reads a variable that depends on a linear input: the value of such a variable is an UndefinedPrimal. All other
+    equations are computed here.
     """
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     values.update(zip(jaxpr.invars, inputs, strict=True))

@@ -110,7 +110,7 @@ class BatchTrace(Trace):
         return x, None
 
     def in_words(self) -> str:
-        """Return a text such as `vmap over 3 elements`, with the name of the axis if it has one."""
+        """Return a string such as `vmap over 3 elements`, with the name of the axis if it has one."""
         name = "" if self.axis.name is None else f" along {self.axis.name!r}"
         return f"vmap over {self.axis.size} elements{name}"
 

@@ -4,7 +4,8 @@
     ShapedArray((3, 4), float32)   tensor<3x4xf32>
     np.float32([1.5, 2])           dense<[1.500000e+00, 2.000000e+00]>
 
-Numbers are exact to the bit: written in decimal where that gives exactly the number, else in hexadecimal.
+Numbers are exact to the bit: written in decimal where that gives exactly the number, else in hexadecimal. An array of
+more than 64 different numbers is written as its bytes, in hexadecimal.
 
 JAX: jax/_src/interpreters/mlir.py:dtype_to_ir_type
 """
@@ -156,7 +157,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
 def quoted(text: str) -> str:
-    """Return a text escaped for MLIR's quotes: a backslash doubled; a quote, and each byte that is not printable ASCII, in hex."""
+    """Return a string escaped for MLIR's quotes: a backslash doubled; a quote, and each byte that is not printable ASCII, in hex."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text
     plain = frozenset(range(ord(" "), 127)) - {ord('"')}

@@ -226,9 +226,9 @@ def check_lives(tracer: Tracer) -> None:
 
 
 def literal_form(x: Any) -> Any:
-    """Return how the scalar x is written in an equation, or None if x must be a constant: an array, even a jitkit Array
-    without axes. A Python number is not converted: `0.1` is printed as `0.1`, and becomes a float32 when the equation
-    is lowered or run.
+    """Return how the scalar x is written in an equation, or None if x must be a constant: an array with axes, or any
+    jitkit Array. (A numpy array without axes counts as a scalar.) A Python number is not converted: `0.1` is printed as
+    `0.1`, and becomes a float32 when the equation is lowered or run.
     """
     t = type(x)
     if t in dtypes.python_scalar_types:

@@ -68,8 +68,8 @@ class _PartialTrace(DynamicJaxprTrace):
             return primitive.bind(*args, **params)
 
     def lift(self, x: Any) -> Var | Literal:
-        """Return the atom for a value that is not a tracer of this trace. If the outer trace records, a scalar is a constant here,
-        and a literal there: so a program that is traced later takes it as an operand, as in JAX.
+        """Return the atom for a value that is not a tracer of this trace. If the outer trace records, a numpy scalar becomes a
+        literal of the outer trace, and a constant of this one. So the jaxpr of this trace takes it as an operand, as in JAX.
         """
         if isinstance(x, np.generic) and isinstance(self.writer, DynamicJaxprTrace):
             return super().lift(self.writer.literal(literal_form(x), core.get_aval(x)))

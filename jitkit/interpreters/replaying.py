@@ -1,9 +1,9 @@
 """rule + types of its operands -> the equations it writes, written again without running it
 
 A model repeats a few layers: for the same operations on the same types, a library function or a JVP rule writes the same
-few equations as the last time. So we do to rules what `jit` does to functions. `Replayed(rule)` runs the rule the first
-two times a key comes, the second time also on stand-in tracers, to record its equations. From then on it writes these
-equations with other variables: a microsecond each, where the rule takes ten.
+few equations as the last time. So we do to rules what `jit` does to functions. `Replayed(rule)` runs the rule when
+a key comes for the first time. The second time it runs the rule on stand-in tracers, to record its equations. Then, and
+from then on, it writes these equations with other variables: a microsecond each, where the rule takes ten.
 
 The key has the options, the parameters, and each operand's type: an array's aval, or a Python number's value, which
 goes into the equations. A rule is simply run if its arguments cannot be in a key, or if it does more than write
@@ -101,8 +101,8 @@ class Replayed:
         self.rule = rule
 
     def __call__(self, *args: Any, **params: Any) -> Any:
-        """Return `rule(*args, **params)` under the current trace, replayed if all arguments are arrays, lists of them,
-        or values of types in `static_marks`.
+        """Return `rule(*args, **params)` under the current trace. If all arguments are arrays, lists of them, or values
+        of types in `static_marks`, the rule is replayed from the second time on that a key comes.
         """
         state = config.local.state
         trace = state.trace

@@ -100,7 +100,7 @@ def vmap(
                 "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed "
                 f"to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}\n"
                 "Give an axis for each argument, and None for one that is the same for all elements: in_axes=(0, None)."
-                + " It does not count keyword arguments: all are mapped along axis 0."
+                + " `in_axes` has no entry for keyword arguments: all are mapped along axis 0."
                 * bool(kwargs)
             )
         args, kwargs = partial_eval.with_stand_ins_in((args, kwargs))

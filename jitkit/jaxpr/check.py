@@ -53,7 +53,9 @@ class Rule(NamedTuple):
 
 
 def check_jaxpr(jaxpr: Jaxpr, checked: set[Jaxpr] | None = None) -> None:
-    """Raise JaxprTypeError unless the jaxpr and all jaxprs inside obey `RULES`. Those in `checked` are known to; these are added."""
+    """Raise JaxprTypeError unless the jaxpr and all jaxprs inside obey `RULES`. Jaxprs in `checked` are
+    not checked again; the ones that are checked now are added to it.
+    """
     checked = set() if checked is None else checked
     bound: set[Var] = set()
     for place in _places(jaxpr, bound, checked):

@@ -154,7 +154,7 @@ class Nest:
 
     def variable(self, key: Any, ctype: str, expression: str, operands: list[str], note: str) -> str:
         """Write a new variable for an expression, and return its name: `w1` if it must be inside the innermost loop,
-        else `v1` before that.
+        else `v1`, before that loop.
         """
         self.counted += 1
         is_inner = self.is_inner(*operands)

@@ -95,7 +95,8 @@ class Loaded:
 
 def _memory(aval: ShapedArray, spare: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
     """Return memory for a result: a piece from `spare`, which an earlier result used, or a new one. Every view of the
-    memory holds its lease; when the last view is gone, the piece goes back into `spare`.
+    memory holds its lease; when the last view is gone, the piece goes back into `spare`. For a result of less than
+    `_LEAST` or more than `_MOST` bytes, the memory is always new, and is not kept.
     """
     size = aval.size * aval.dtype.itemsize
     if not _LEAST <= size <= _MOST:

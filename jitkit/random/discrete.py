@@ -29,7 +29,7 @@ from .uniform import randint, uniform
 
 
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Any:
-    """Return `x` in random order along an axis; for an integer x, the numbers from 0 to before x.
+    """Return `x` in random order along an axis; for an integer x, the integers from 0 to x - 1 in random order.
 
     Args:
       x: an array, or an integer that is known while tracing.

@@ -288,7 +288,7 @@ def tree_reduce(
 def tree_reduce_associative(
     operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = _UNSPECIFIED, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """Return the leaves, reduced in halves: each takes part in about log2(number of leaves) operations. Raise TypeError
+    """Return the leaves, reduced in halves: each goes through about log2(number of leaves) operations. Raise TypeError
     for no leaves and no identity.
     """
     leaves = tree_leaves(tree, is_leaf)

@@ -1,4 +1,4 @@
-"""Defines the steps to a leaf: which child of a node.
+"""Defines the steps of the way to a leaf: each says which child of a node it goes to.
 
 A step from a node to a child is a *key entry*: an index, a key of a dict, an attribute; a tuple of them is a key path.
 

@@ -189,7 +189,7 @@ def _difference_of_nodes(prefix: Any, full: Any) -> tuple[str, str] | None:
 
 
 def equality_errors(tree1: Any, tree2: Any, is_leaf: IsLeaf | None = None) -> Iterator[tuple[KeyPath, str, str, str]]:
-    """Yield where the structures of two trees differ: the key path, and three texts for "... is a {first} in one tree
+    """Yield where the structures of two trees differ: the key path, and three strings for "... is a {first} in one tree
     and a {second} in the other, so {third}".
     """
     return _equality_errors((), tree1, tree2, is_leaf)
@@ -307,7 +307,7 @@ def _changes_of_metadata(name: str, before: PyTreeDef, after: PyTreeDef) -> Iter
 
 
 def _equal(one: Any, two: Any) -> bool:
-    """Return whether a cache takes metadata for the same: 1, True and 1.0 are different."""
+    """Return whether two metadata are the same to a cache, for which 1, True and 1.0 are different."""
     try:
         return bool(fingerprint(one) == fingerprint(two))
     except TypeError:  # metadata of a class with its own `==`

@@ -193,7 +193,8 @@ def register_dataclass(
 ) -> Class:
     """Make instances nodes with the `data_fields` as children and the `meta_fields` as metadata. Return the class.
 
-    For a dataclass both may be left out: then the fields with `metadata={"static": True}` are metadata. Each field that
+    For a dataclass both may be left out: then the fields with `metadata={"static": True}` are metadata, and all others
+    children. Each field that
     `__init__` takes must be in one of the two or in `drop_fields`.
 
     Raises:

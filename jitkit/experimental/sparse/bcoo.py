@@ -43,8 +43,8 @@ class BCOO(JAXSparse):
         M @ jnp.ones(3)                                                  # [2. 5.]
 
     Axes beyond the first n_sparse are dense: each entry has them in full. `indices_sorted` and `unique_indices` promise that
-    the entries are in the order of their coordinates, and no two at one place. `@` multiplies with arrays, `*` with
-    arrays and numbers, `+` and `-` add and subtract two sparse arrays.
+    the entries are in the order of their coordinates, and no two at one place. `@` multiplies with dense and
+    sparse arrays, `*` element by element with these and with numbers; `+` and `-` add and subtract two sparse arrays.
 
     Raises:
       ValueError: if the shapes do not fit each other.

@@ -1,6 +1,6 @@
 """Computes the exponential of matrices, and its derivative.
 
-The matrix is halved until its norm is small; a quotient of polynomials of it (Pade's) is then squared as many times:
+The matrix is halved until its norm is small; a quotient of polynomials of it (Pade's) is then squared, once for each halving:
 Higham, "The scaling and squaring method for the matrix exponential revisited", SIAM J. Matrix Anal. Appl. 26 (2005).
 
 JAX: jax/_src/scipy/linalg.py:expm

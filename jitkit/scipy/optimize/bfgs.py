@@ -53,8 +53,8 @@ def minimize_bfgs(
     """Return the state of the search at its end: when the gradient's norm, of the order `norm`, is below `gtol`, when a
     line search (of at most `line_search_maxiter` steps) fails, or after `maxiter` steps.
 
-    `status` is 0 if the gradient is small enough, 1 after too many steps, and 2 more than its status if a line search
-    failed.
+    `status` is 0 if the gradient is small enough, 1 after `maxiter` steps (by default 200 for each element of `x0`), and if
+    a line search failed, 2 more than the `status` of its result.
     """
     limit = np.size(x0) * 200 if maxiter is None else maxiter
     size = x0.shape[0]

@@ -53,8 +53,8 @@ def minimize_lbfgs(
     maxgrad: float | None = None,
     maxls: int = 20,
 ) -> LbfgsResults:
-    """Return the state of the search at its end: when the gradient's norm, of the order `norm`, is below `gtol`, or
-    when a limit is reached.
+    """Return the state of the search at its end: when the gradient's norm, of the order `norm`, is below `gtol`,
+    when a limit is reached, or when a line search fails.
 
     `status` is 0 if the gradient is small enough; 1, 2 and 3 after `maxiter` steps, `maxfun` evaluations and `maxgrad`
     gradients; 4 if the value decreased by less than `ftol`; 5 if the line search, of `maxls` steps, failed. `maxcor`

@@ -22,9 +22,9 @@ def detrend(
     bp: Any = 0,
     overwrite_data: None = None,
 ) -> Any:
-    """Return the data without their trend along an axis: their mean ("constant"), or the straight line of least squares
-    ("linear"), one for each part between the breakpoints `bp`. Raise ValueError for another `type` than these two, or
-    breakpoints outside the axis, NotImplementedError with `overwrite_data`.
+    """Return the data without their trend along an axis: their mean ("constant"), or for each part between
+    the breakpoints `bp` the straight line of least squares ("linear"). Only "linear" uses `bp`. Raise ValueError for
+    another `type` than these two, or breakpoints outside the axis, NotImplementedError with `overwrite_data`.
     """
     if overwrite_data is not None:
         raise NotImplementedError("overwrite_data argument not implemented.")

@@ -85,7 +85,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: int | None = None, 
       theta: the polar angles, from 0 to pi.
       phi: the azimuthal angles, from 0 to 2 pi.
       diff_n: must be None; SciPy has derivatives here.
-      n_max: the largest degree, which must be known in a trace. A larger n counts as this one.
+      n_max: the largest degree, by default that in `n`; it must be given in a trace. A larger n counts as this one.
 
     Raises:
       NotImplementedError: if `diff_n` is given.
