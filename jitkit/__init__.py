@@ -19,7 +19,8 @@ modules that re-export under JAX's names:
 `ad_checkpoint`, `dtypes`, `errors`, `sharding`, `stages`, `typing`; and on top of it all `as_jax`, `bench` and `kata`.
 Each folder is a room, and its `__init__` is the plate: it says what comes in, what goes out, and in which order to read.
 `import jitkit` imports only the options. `__init__.pyi` has all public names; each is imported, with the rooms that it
-needs, on first use. None of them imports jax; `runtime` imports jaxlib when the first array or executable is made.
+needs, on first use. `runtime` imports jaxlib when the first array or executable is made, and JAX only for what jaxlib
+alone cannot do, such as several devices or accelerators. `explorer` and `bench` import JAX to explore and measure it.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Benchmark(abc.ABC):
         """Return everything that can be measured, in order."""
 
     def steps(self) -> list[Step]:
-        """Return the steps to measure: those whose name contains the text `only`."""
+        """Return the steps to measure: those whose name contains the string `only`."""
         return [step for step in self.all_steps() if self.only.lower() in step.name.lower()]
 
     @abc.abstractmethod

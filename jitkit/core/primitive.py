@@ -90,7 +90,7 @@ def aval_of_constant(x: Any) -> Any:
 
 
 def typeof(x: Any) -> Any:
-    """Return the aval of an array, a number or a token. Raise what `get_aval` raises, with another text for TypeError."""
+    """Return the aval of an array, a number or a token. Raise what `get_aval` raises, with another message for TypeError."""
     if not is_array_type(type(x)) and type(x) not in not_arrays:
         refuse_jax_array(x)
         kind = type(x) if isinstance(x, str) else f"'{type(x)}'"

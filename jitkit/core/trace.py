@@ -59,7 +59,7 @@ class Trace:
         return self.writer is not None
 
     def in_words(self) -> str:
-        """Return the transformation's name, for reports; an empty text if the function is only traced."""
+        """Return the transformation's name, for reports; an empty string if the function is only traced."""
         return ""
 
     def ancestors(self) -> Iterator[Trace]:

@@ -55,7 +55,9 @@ def nothing_saveable(*operation: Any, **params: Any) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class DotsSaveable:
-    """Saves matrix products and convolutions; or only products without batch axes, in a network the products with weights."""
+    """Saves matrix products and convolutions; with `only_if_no_batch_dims`, only matrix products without batch axes, which
+    are, in a network, the products with weights.
+    """
 
     only_if_no_batch_dims: bool
 

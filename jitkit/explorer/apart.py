@@ -264,7 +264,7 @@ class _Neighbours:
                     return Reason("product", f"it may be since {words}", sure=False)
         if made and not self._products_in(second):
             return Reason(
-                "product", f"it may be since {first[1]} is a product: few operations follow in one", sure=False
+                "product", f"it may be since {first[1]} is a product: XLA puts few operations behind one", sure=False
             )
         return None
 

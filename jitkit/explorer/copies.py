@@ -182,7 +182,7 @@ class Copies:
             return "a result of the function is this argument, and has memory of its own"
         if place is None:
             return ""
-        return f"the argument is donated: result {place} is written into its memory, perhaps before all have read the argument"
+        return f"the argument is donated: result {place} is written into its memory, perhaps before all its readers have read it"
 
 
 def _arranged(before: str, after: str) -> str:

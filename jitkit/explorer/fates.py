@@ -162,7 +162,7 @@ class _Fates(Merging):
         if not was_lowered:
             if equation.parent is None or equation.unchanged or equation.primitive == "stop_gradient":
                 return self._told("dropped", "no operation", "it writes no operation: its result is its operand")
-            words = "it writes no operation: dead in there, or its result is its operand"
+            words = "it writes no operation: dead in its inner jaxpr, or its result is its operand"
             return self._told("dropped", "no operation?", words, sure=False)
         merged = None if equation.constant else self._by_algebra(number)
         return merged or self._value_is_there(number) or self._by_the_data(number) or self._guess(number)

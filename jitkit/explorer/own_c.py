@@ -22,7 +22,7 @@ from .subject import Subject
 
 TARGET = Target("c", "this machine's processor, by our own compiler", "cpu", "", None, "assembly", "")
 NAME = TARGET.name
-NOT_ASKED = "The assembly is there where the target `c` is asked for, or none is."
+NOT_ASKED = "The page shows the assembly if the target `c` is asked for, or if no target is named."
 MOST_LINES = 1500  # more lines of assembly are left out
 _MARK = re.compile(r"  eqn~\d+$")
 _ASSIGNED = re.compile(r"^(?:\w+ )?(\w+) = ")

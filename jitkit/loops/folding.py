@@ -1,6 +1,6 @@
 """Reductions and other operations along an axis: loops with an accumulator
 
-A sum over the last axis, or over all, has its accumulator in a register; the compiler may use several (`omp simd
+A sum over the last axis, or over all elements in their order, has its accumulator in a register; the compiler may use several (`omp simd
 reduction`) and add them up at the end, as XLA does. A sum over other axes adds to its result in memory, row by row, to
 read memory in order.
 
@@ -64,7 +64,9 @@ def fold_in_register(writer: Writer, op: Op, place: Place) -> None:
 
 
 def fold_in_memory(writer: Writer, op: Op, place: Place) -> None:
-    """Write a reduction over other axes as a loop that adds to its result in memory; an earlier loop fills this memory."""
+    """Write a reduction that `fold_in_register` cannot write, as a loop that adds to its result in memory. An earlier loop
+    fills this memory with the neutral element.
+    """
     (x,), (out,) = op.ins, op.outs
     kind, axes, ndim = op.name.removeprefix("reduce_"), sorted(op.params["axes"]), len(x.shape)
     ctype, dtype = c_type(out.aval), out.aval.dtype

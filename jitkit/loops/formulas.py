@@ -280,7 +280,7 @@ _CALL = re.compile(r"\b(\w+_[iuf]\d+)\(")
 
 
 def helpers_of(text: str) -> str:
-    """Return the helpers that a text calls, directly or through other helpers; a callee comes before its caller."""
+    """Return the helpers that a piece of C calls, directly or through other helpers; a callee comes before its caller."""
     wanted: list[str] = []
     waiting = [text]
     while waiting:

@@ -91,7 +91,7 @@ class Shape:
 
 
 def is_uniform(children: Sequence[PyTreeDef]) -> bool:
-    """Return whether the children all have one structure and are enough to handle them in a loop."""
+    """Return whether the children all have one structure, and are enough to be handled in a loop."""
     if len(children) <= _SEVERAL or (children[0] is LEAF and len(children) <= _MANY):
         return False
     return all(child is children[0] for child in children)

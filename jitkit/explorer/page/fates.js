@@ -42,7 +42,7 @@ function reason({ rule, why, like }) {
   if (rule === "duplicate") return `${lineOfEquation(like) === null ? "computed elsewhere, too" : `the same as on line ${lineOfEquation(like)}`} (common subexpression)`;
   if (rule === "rewritten") return why.split(",")[0];
   return {
-    dead: "dead code, no result depends on it", "no operation": "its result is its operand", "no operation?": "dead in there, or its result is its operand", empty: "a loop without a turn", cancels: "undo each other", constant: "constant folded",
+    dead: "dead code, no result depends on it", "no operation": "its result is its operand", "no operation?": "dead in its inner jaxpr, or its result is its operand", empty: "a loop without a turn", cancels: "undo each other", constant: "constant folded",
     "one factor": "one product with a neighbour's number", factored: "its number is factored out of a sum", inside: "nothing in it is left", clamp: "one clamp with a neighbour",
     merged: "merged into the operation that reads it", renamed: "", "renamed?": "perhaps another instruction of the line", "duplicate?": "perhaps one of several that compute the same", "constant?": "constant folded, or merged into what reads it", unknown: "",
   }[rule];

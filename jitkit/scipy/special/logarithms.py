@@ -1,4 +1,4 @@
-"""Computes x log x, entropies, and sums of exponentials.
+"""Computes x log x, entropies, sums of exponentials, and powers of Box and Cox.
 
 JAX: jax/_src/scipy/special.py:xlogy
 """
