@@ -29,7 +29,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
     Raises, in that function:
       TypeError: for a vector of another dtype, if dtypes were different.
-      ValueError: for a vector of another length.
+      ValueError: for a vector of another length, unless the tree has no leaves.
     """
     leaves, treedef = tree_flatten(pytree)
     if not leaves:

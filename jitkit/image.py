@@ -70,7 +70,7 @@ class ResizeMethod(enum.Enum):
 
     @staticmethod
     def from_string(s: str) -> ResizeMethod:
-        """Return the method with this name. Raise ValueError for another text."""
+        """Return the method with this name. Raise ValueError for an unknown name."""
         if s not in _METHODS:
             raise ValueError(f'Unknown resize method "{s}"')
         return _METHODS[s]

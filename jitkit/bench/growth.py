@@ -29,7 +29,7 @@ BYTES = ("Python memory", "program memory")
 
 
 # Tracing and lowering run in one thread, whose processor time a busy machine does not stretch; where the system counts
-# that in too large steps, as Windows does, it is the time on the wall.
+# that in too large steps, as Windows does, the clock is the wall's.
 CPU_CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-5 else time.perf_counter
 
 

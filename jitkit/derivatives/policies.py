@@ -1,7 +1,8 @@
 """operation -> whether its result is saved for the reverse pass
 
-`checkpoint` calls its policy for each operation that depends on no tangent and has no effect, with the primitive, the
-avals of its operands and its parameters.
+`checkpoint` calls its policy for each operation that depends on no tangent, with the primitive, the avals of its
+operands and its parameters. (It does not ask about an operation with an effect other than a print: that is never
+recomputed.)
 
 JAX: jax/_src/ad_checkpoint.py:checkpoint_policies
 """

@@ -34,7 +34,7 @@ class Kernel(NamedTuple):
     bytes: int  # what one run of it moves
     in_loop: bool
     untold: bool  # whether some of its flops are not known
-    turns: int | None = 1  # how often it runs over all turns of loops; None if XLA does not know
+    turns: int | None = 1  # how often it runs over all turns of loops; None if this is not known
 
 
 def launched(program: Program) -> Iterator[tuple[str, Instruction, bool]]:

@@ -37,7 +37,7 @@ from .registry import leaf_types
 from .treedef import LEAF, PyTreeDef, fingerprint
 
 PutTogether = Callable[[Iterable[Any]], Any]
-_MANY_LINES = 512  # a text with at most this many lines is written at once
+_MANY_LINES = 512  # up to this many lines, a structure need not come more often than `guessing.AFTER` times
 _MOST_LINES = 16384
 _LINES_A_USE = 100  # compiling this many lines takes as long as one use of the written function saves
 _MOST_PATHS = 16384  # at most this many key paths are kept for a structure

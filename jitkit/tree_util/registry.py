@@ -1,9 +1,9 @@
 """Says which Python types are nodes, and registers classes as nodes.
 
 A *pytree* is made of nodes; everything that is not a node is a leaf. Nodes are None, tuples, lists, dicts, named
-tuples, and instances of classes that are registered, here or with JAX. Only the exact type counts: an instance of a
-subclass of dict is a leaf, unless the subclass was registered too. `node_types[type(x)]` is the NodeType of x, or None
-if x is a leaf.
+tuples, and instances of classes that are registered, here (as OrderedDict and defaultdict are) or with JAX. Only the
+exact type counts: an instance of a subclass of dict is a leaf, unless the subclass was registered too.
+`node_types[type(x)]` is the NodeType of x, or None if x is a leaf.
 
 JAX: jax/_src/tree_util.py:register_pytree_node
 """
