@@ -7,7 +7,7 @@ the values. Neither changes what the program computes.
     x:f32[] = ...
     debug_print[fmt=x is {} ordered=False ...] x
 
-Two such equations may run in any order, unless both have `ordered=True`. Without a trace, both functions act at once.
+Two such equations may run in any order, unless both have `ordered=True`. Without a trace, both functions act immediately.
 
 JAX: jax/_src/debugging.py:debug_callback
 """

@@ -1,7 +1,7 @@
 """Defines traces, which decide what the operations of a function do, and each thread's current trace.
 
 The trace of `jit` records an equation for each operation (`interpreters/partial_eval`); differentiation and batching
-have traces of their own. The *current trace* of the thread receives operations; None means that they run at once.
+have traces of their own. The *current trace* of the thread receives operations; None means that they run immediately.
 
 JAX: jax/_src/core.py:Trace
 """
@@ -55,7 +55,7 @@ class Trace:
 
     @property
     def writes_down(self) -> bool:
-        """Whether operations become equations of a jaxpr, of this trace or an outer one. If not, they are computed at once."""
+        """Whether operations become equations of a jaxpr, of this trace or an outer one. If not, they are computed immediately."""
         return self.writer is not None
 
     def in_words(self) -> str:
@@ -102,7 +102,7 @@ class set_current_trace:
 
 
 class ensure_compile_time_eval(set_current_trace):
-    """Compute operations of the block on known values at once, also while tracing; operations on traced values are still recorded."""
+    """Compute operations of the block on known values immediately, even while tracing; record operations on traced values as usual."""
 
     __slots__ = ("_was",)
 

@@ -101,7 +101,7 @@ def explore(
       *args, **kwargs: its arguments, or `ShapeDtypeStruct`s in their place. Nothing is run.
       targets: one or several names of `jitkit.targets.TARGETS`, such as "tpu:v5e"; all by default. If a target's
         compiler is not installed, its tab says how to get it. The page of a jitkit function always has the C of our own
-        compiler; the target "c" adds its assembly.
+        compiler, or says why there is none; the target "c" adds its assembly.
       time_limit: seconds for one compilation (default: 100). The tab of a target that takes longer says so.
 
     Returns:

@@ -1,6 +1,6 @@
 """function + some known values -> its results: values where known, and a jaxpr for the rest
 
-Operations whose operands are all known are done at once, in the outer trace; the others are recorded. A loop or a
+Operations whose operands are all known are done immediately, in the outer trace; the others are recorded. A loop or a
 jitted function is one operation here: all its results are unknown if one operand is. (JAX looks inside.)
 
 Libraries with interpreters of their own call `trace_to_jaxpr_nounits` for this, or `trace_to_jaxpr_dynamic`, where all
@@ -51,7 +51,7 @@ class PartialVal(tuple[Any, Any]):
 
 
 class _PartialTrace(DynamicJaxprTrace):
-    """A trace that records the operations that depend on an unknown argument, and does the others at once."""
+    """A trace that records the operations that depend on an unknown argument, and does all others immediately."""
 
     __slots__ = ()
 

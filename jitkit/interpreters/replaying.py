@@ -7,7 +7,7 @@ from then on, it writes these equations with other variables: a microsecond each
 
 The key has the options, the parameters, and each operand's type: an array's aval, or a Python number's value, which
 goes into the equations. A rule is simply run if its arguments cannot be in a key, or if it does more than write
-equations of pure primitives (it closes over an array, it warns), or if operations are computed at once.
+equations of pure primitives (it closes over an array, it warns), or if operations are computed immediately.
 
 Under a `PartialTrace` a rule writes operations on primals to the outer trace, those on tangents to the trace of tangents.
 If the outer trace is a transformation, too, the equation is bound there, and its rule may be replayed in turn.

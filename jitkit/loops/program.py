@@ -2,8 +2,8 @@
 
 Runs our programs through the same interface as XLA's: `execute_sharded` takes the inputs' buffers, and returns an
 object that gives the results' buffers. The GIL is released while a program runs. The workspace of a call is kept for
-the next call; concurrent threads have one each. The memory of a large result is kept, too, when nothing holds the
-result any more: the system clears memory that it hands out, which takes as long as writing it (SELU of 10**6 numbers:
+the next call; concurrent threads have one each. The memory of a large result (up to 256 MiB) is kept, too, when nothing
+holds the result any more: the system clears memory that it hands out, which takes as long as writing it (SELU of 10**6 numbers:
 1.4 ms with new memory, 1.0 ms with kept memory).
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated

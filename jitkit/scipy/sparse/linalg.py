@@ -182,8 +182,8 @@ def gmres(
 
     Args:
       restart: how many vectors to make before starting again with the x that they give; `maxiter` counts those starts.
-      solve_method: "incremental" stops earlier if fewer vectors are enough; "batched" always makes `restart` vectors, with less
-        work for each.
+      solve_method: "incremental" stops earlier if fewer vectors are enough; "batched" makes `restart` vectors, as far as there
+        are independent ones, with less work for each.
 
     Raises:
       ValueError: for another `solve_method`.
