@@ -22,7 +22,7 @@ __all__ = ["argument_name", "debug_info", "flatten_fun", "flatten_fun_nokwargs",
 @transformation_with_aux2
 def flatten_fun(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
     """Return two functions: one of the leaves of `(args, kwargs)`, which returns the leaves of the result; and one that
-    returns the result's tree, once the first was called.
+    returns the tree of the result once the first function was called.
     """
     args, kwargs = tree_unflatten(in_tree, leaves)
     out, out_tree = tree_flatten(inside(*args, **kwargs))

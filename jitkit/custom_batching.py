@@ -199,7 +199,7 @@ def _asked(rule: Any, out_tree: PyTreeDef, size: int, in_batched: Any, args: Any
 @dataclasses.dataclass(frozen=True, eq=False)
 class _JvpRule:
     """The batching rule of a call's JVP: it differentiates the user's rule. An argument is a batch for the user's rule
-    if its value and its tangent are. If only one of them is, an outer `vmap` of the rule maps over it.
+    if its value and its tangent are batches. If only one of these is, an outer `vmap` of the rule maps over that one.
     """
 
     rule: Any

@@ -201,7 +201,7 @@ def scale_and_translate(
     for name, numbers in (("scale", scale), ("translation", translation)):
         if len(numbers) != len(spatial_dims):
             raise ValueError(
-                f"{name} has {len(numbers)} elements, and there are {len(spatial_dims)} spatial_dims: one is for each."
+                f"{name} has {len(numbers)} elements, and there are {len(spatial_dims)} spatial_dims: give one for each."
             )
     return _resampled(image, shape, spatial_dims, scale, translation, method, antialias, precision)
 

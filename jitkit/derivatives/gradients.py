@@ -145,7 +145,7 @@ def as_argnums(argnums: Any) -> int | tuple[int, ...]:
 def fix_others(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Return a function of the arguments `argnums`, with all others fixed, and the values of `argnums` in this call.
+    """Return a function of the arguments `argnums`, with all others fixed, and the values of these arguments in this call.
     Raise TypeError if the call has too few arguments.
     """
     highest = max(numbers) if isinstance(numbers, tuple) else numbers
@@ -161,7 +161,7 @@ def fix_others(
 def split_arguments(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Return a function of the arguments `numbers`, with all others fixed, and the values of `numbers` in this call.
+    """Return a function of the arguments `numbers`, with all others fixed, and the values of these arguments in this call.
     Raise ValueError for a position that the call lacks.
     """
     positions = api_util.counted_from_zero(numbers if isinstance(numbers, tuple) else (numbers,), len(args))

@@ -37,7 +37,7 @@ from ..tree_util.paths import equality_errors_pytreedef
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
 ) -> tuple[Any, ...]:
-    """Return `fun(*primals)`, and its tangent for the tangents `tangents` of `primals`.
+    """Return `fun(*primals)`, and the tangent of this result for the given `tangents` of `primals`.
 
     Args:
       primals: the arguments, a tuple or list of trees.

@@ -1,8 +1,9 @@
 """StableHLO -> the compilers' answers: several run at once, and their answers are kept
 
 Each compiler runs in its own process (`targets.process`). Their answers depend only on the text, the target and the
-packages (for the target "cpu", also on this machine's processor), and are kept in the user's cache folder under a hash of these, as plain JSON: nothing in the folder is
-ever run as code. If the folder cannot be written, they are not kept, without an error.
+packages (for the target "cpu", also on this machine's processor). They are kept in the user's cache folder under a hash
+of the text, the target and the packages, as plain JSON: nothing in the folder is ever run as code. If the folder cannot
+be written, they are not kept, without an error.
 
 JAX: jax/_src/compilation_cache.py:put_executable_and_time
 """

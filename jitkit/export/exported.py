@@ -91,7 +91,7 @@ class Exported:
         return runtime.text_of_artifact(self.mlir_module_serialized)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the result of the function. It may be called in `jit`, and in `grad` if it `has_vjp`. Raise ValueError
+        """Return the result of the function. This works in `jit`, too, and in `grad` if `has_vjp()`. Raise ValueError
         for a tree, shapes or dtypes other than those of the export, or another platform.
         """
         return later.call(self, *args, **kwargs)

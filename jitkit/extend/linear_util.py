@@ -94,7 +94,7 @@ def transformation(generator: Callable[..., Iterator[Any]], fun: WrappedFun | No
 
 def transformation_with_aux(generator: Callable[..., Iterator[Any]], fun: WrappedFun | None = None, *given: Any) -> Any:
     """Wrap a generator around a function, as `transformation` does. The generator yields last a pair of the result and another
-    value. Return the wrapped function, and a function that returns the other value, once the first was called.
+    value. Return the wrapped function, and a function that returns the other value once the wrapped function was called.
     """
     if fun is None:
         return functools.partial(transformation_with_aux, generator)
@@ -126,7 +126,7 @@ def transformation2(function: Callable[..., Any], fun: WrappedFun | None = None,
 
 def transformation_with_aux2(function: Callable[..., Any], fun: WrappedFun | None = None, *given: Any) -> Any:
     """Wrap a layer, `function(inside, store, *given, *args)`, around a function. Return the wrapped function, and a
-    function that returns the value that the layer stored, once the first was called.
+    function that returns the value that the layer stored once the wrapped function was called.
     """
     if fun is None:
         return functools.partial(transformation_with_aux2, function)
