@@ -50,7 +50,8 @@ def checkify(f: Callable[..., Out], errors: frozenset[ErrorCategory] = user_chec
         err.throw()
 
     Args:
-      f: may call `check`. The result can be jitted and vmapped; it looks through jitted functions, branches and loops.
+      f: may call `check`, also inside of jitted functions, branches and loops. The returned function can be jitted and
+        vmapped.
       errors: the kinds to find: `user_checks` are calls of `check`; `nan_checks` operations that return a nan;
         `div_checks` divisions by zero; `index_checks` indices out of bounds; or a union of these.
 

@@ -2,7 +2,7 @@
 
 The function is traced on dense types. Then the jaxpr is evaluated equation by equation: one with a sparse operand by
 the rule for its primitive, which works on the entries; any other as usual. An operation that would turn zeros into
-other numbers has no rule.
+other numbers has no rule, except for the sum with a dense array, which is dense.
 
 JAX: jax/experimental/sparse/transform.py:sparsify
 """

@@ -58,7 +58,7 @@ def minimize_lbfgs(
 
     `status` is 0 if the gradient is small enough; 1, 2 and 3 after `maxiter` steps, `maxfun` evaluations and `maxgrad`
     gradients; 4 if the value decreased by less than `ftol`; 5 if the line search, of `maxls` steps, failed. `maxcor`
-    steps are kept.
+    steps are kept. Without any of these three limits, `maxiter` is 200 for each element of `x0`.
     """
     size, dtype = len(x0), dtypes.dtype(x0)
     if maxiter is None and maxfun is None and maxgrad is None:

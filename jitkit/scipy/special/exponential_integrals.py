@@ -1,8 +1,9 @@
 """Computes exponential integrals: of exp(t) / t, and of exp(-x t) / t**n.
 
-Ei is a quotient of two polynomials on each of seven intervals: up to 2, 4, ... 64, and beyond; below 2 it also has a
-logarithm. The coefficients are those of the Cephes library (S. Moshier, ei.c), and so are the parts of E_n (expn.c): a
-power series for small x, a continued fraction above 1, and an asymptotic formula for large n.
+Ei of a positive number is a quotient of two polynomials on each of seven intervals: up to 2, 4, ... 64, and beyond;
+below 2 it also has a logarithm. Ei(-x) is -E_1(x). The coefficients are those of the Cephes library (S. Moshier, ei.c),
+and so are the parts of E_n (expn.c): a power series for small x, a continued fraction above 1, and an asymptotic formula
+for large n.
 
 JAX: jax/_src/scipy/special.py:expi
 """
