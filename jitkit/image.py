@@ -233,7 +233,8 @@ def resize(
 
     Args:
       shape: the shape of the result, with a size for each axis of the image.
-      method: "nearest", "linear", "cubic", "cubic-pytorch", "lanczos3", "lanczos5" or "area", or a ResizeMethod.
+      method: a ResizeMethod, or "nearest"; "linear", also called "bilinear", "trilinear" or "triangle"; "cubic", also
+        "bicubic" or "tricubic"; "cubic-pytorch", also "bicubic-pytorch"; "lanczos3", "lanczos5" or "area".
       antialias: whether a pixel of a smaller result uses all pixels that it covers.
       precision: the precision of the products with weights.
 

@@ -3,6 +3,7 @@
     python -m jitkit.as_jax train.py --lr 0.1       also -m MODULE and -c CODE
     python -m jitkit.as_jax --explain train.py      and report at the end why each jitted function was traced and
                                                     compiled
+    python -m jitkit.as_jax --explore DIR train.py  and write the Explorer's page of each jitted function into DIR
     python -m pytest -p jitkit.as_jax tests         other people's tests
     import jitkit.as_jax; jitkit.as_jax.install()   the first line of a notebook
 

@@ -53,7 +53,8 @@ def checkify(f: Callable[..., Out], errors: frozenset[ErrorCategory] = user_chec
       f: may call `check`, also inside of jitted functions, branches and loops. The returned function can be jitted and
         vmapped.
       errors: the kinds to find: `user_checks` are calls of `check`; `nan_checks` operations that return a nan;
-        `div_checks` divisions by zero; `index_checks` indices out of bounds; or a union of these.
+        `div_checks` divisions by zero; `index_checks` indices out of bounds; or a union of these, such as `float_checks`
+        (nan and division), `automatic_checks` (these and indices) and `all_checks`.
 
     Raises:
       ValueError: when called, if `f` has a while loop that was vmapped and whose elements have their own conditions.
