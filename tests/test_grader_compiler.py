@@ -125,7 +125,7 @@ def test_however_much_the_compiler_says_the_grader_reads_little_of_it(ask, monke
 
 def test_who_breaks_the_protocol_has_no_compiler_any_more(ask):
     made, words = ask("", compiler.LONGEST_TEXT + 1)
-    assert (made, words) == (False, b"The text is longer than four million bytes.")
+    assert (made, words) == (False, b"The source is longer than 4,194,304 bytes.")
     with pytest.raises((EOFError, OSError)):
         ask("void run(void) {}")
 

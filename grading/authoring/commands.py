@@ -28,7 +28,7 @@ ERRORS = (ManifestError, GenerateError, NewLabError, nbgrader_course.ReleaseErro
 
 
 def add_parsers(commands: Any) -> None:
-    """Add the commands of authors to the command line. Parsed arguments have the function that runs the command as `run`."""
+    """Add the commands of authors to the command line. The `run` of parsed arguments is the function that runs the command."""
     generate = commands.add_parser("generate", help="write what is made from the labs' manifests")
     generate.add_argument("labs", nargs="*", default=[], metavar="LAB", help="a number (02); all labs without it")
     generate.add_argument("--check", action="store_true", help="write nothing; exit with 1 if something is not fresh")
@@ -41,11 +41,11 @@ def add_parsers(commands: Any) -> None:
         metavar="LAB",
         help="a number (02), an exercise (02.3), `ladder`, a rung (ladder:07); all without it",
     )
-    proofs.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="exercises at the same time")
+    proofs.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="how many run at the same time")
     proofs.add_argument(
         "--mutate", action="store_true", help="try automatic mutants, and nothing else: 97 in 100 must be killed"
     )
-    proofs.add_argument("--sample", type=int, default=0, metavar="N", help="with --mutate: N of each exercise (0: all)")
+    proofs.add_argument("--sample", type=int, default=0, metavar="N", help="with --mutate: N mutants of each exercise (0: all)")
     proofs.set_defaults(run=_verify_or_mutate)
     build = commands.add_parser("build", help="write a course for nbgrader")
     build.add_argument(

@@ -1,7 +1,7 @@
 """labs/*/lab.toml + the reference -> exercises.py, lab.ipynb, solutions/*.py, and the table of helpers in README.md
 
-Nothing about an exercise is written by hand twice: signature and docstring come from the reference, the other texts
-from the manifest. The files are committed; `python -m grading generate --check` says whether they are fresh.
+Nothing about an exercise is written by hand twice: signature and docstring come from the reference, and what else is said
+about it from the manifest. The files are committed; `python -m grading generate --check` says whether they are fresh.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Automatic mutants: does some check notice when one thing in a solution is wrong?
 
-`python -m grading verify --mutate [LAB] [--sample N]` makes them (`mutations`), runs the checks of their exercise, with
-the hidden ones, and reports those that pass all. A survivor shows a hole in the checks, or means the same as the
-solution; then `mutants.toml` lists it, with the reason. Of all others 97 in 100 must be killed.
+`python -m grading verify --mutate [LAB] [--sample N]` makes the mutants (`mutations`), runs the checks of their exercise,
+with the hidden ones, and reports the survivors: the mutants that pass all checks. A survivor shows a hole in the checks, or
+means the same as the solution; then `mutants.toml` lists it, with the reason. Of all mutants that are not listed, 97 in 100
+must be killed.
 
-There are thousands. So most are tried in a fork of this process, which exchanges the function's code in a `jitkit` that
-is already imported. A mutant that survives this is tried again in a process of its own, spliced in as a learner's
+There are thousands of mutants. So most are tried in a fork of this process, which exchanges the function's code in a
+`jitkit` that is already imported. A mutant that survives this is tried again in a process of its own, spliced in as a learner's
 function is. The second trial decides: importing `jitkit` may call the function, and in a fork that import ran with the
 original one.
 """
@@ -136,7 +137,7 @@ def _as_a_learner_writes_it(function: ReferenceFunction, mutation: Mutation) -> 
 
 class _Trial:
     """Tries mutants of an exercise's functions: for each, a fork of this process runs the checks, until one gives another result
-    than the reference. Raise RuntimeError if a check fails with the reference itself.
+    than the reference. Raise RuntimeError if the reference's results cannot be computed.
     """
 
     def __init__(self, checks: Sequence[Check], uses_xla: bool) -> None:
@@ -153,7 +154,7 @@ class _Trial:
             if pid == 0:
                 _leave(self.write_expected, file)
             if os.waitpid(pid, 0)[1] != 0:
-                raise RuntimeError("the reference fails its own checks")
+                raise RuntimeError("the reference's results cannot be computed")
             self.expected = json.loads(file.read_text(encoding="utf-8"))
 
     def write_expected(self, file: pathlib.Path) -> int:
@@ -164,7 +165,7 @@ class _Trial:
     def survivors(
         self, mutants: Sequence[tuple[ReferenceFunction, Mutation]], workers: int
     ) -> Iterator[tuple[ReferenceFunction, Mutation]]:
-        """Yield the mutants that pass all checks, and those that cannot be tried here: their target is not a plain function."""
+        """Yield the mutants that pass all checks, and those that cannot be tried in a fork: their target is not a plain function."""
         running: dict[int, tuple[tuple[ReferenceFunction, Mutation], float]] = {}
         rest = list(reversed(mutants))
         while rest or running:

@@ -2,15 +2,16 @@
 
 Each row names an operator and the changes that it makes:
 
-    negate       negates a condition; makes `in` `not in`, `<` `>=`, `and` `or`, `all` `any`, `min` `max`, True False, or the reverse
-    off by one   adds one to a whole number; makes `<` `<=`, or the reverse; leaves out a bound of a slice
+    negate       negates a condition, or drops its `not`; exchanges `and` and `or`, `all` and `any`, `min` and `max`, True and False,
+                 and a comparison with its opposite (`in` and `not in`, `<` and `>=`)
+    off by one   adds one to a whole number; exchanges `<` and `<=`, or `>` and `>=`; leaves out a bound of a slice
     drop         leaves out a statement, a branch, a returned value, an operand, a condition of a comprehension, a keyword or a starred
                  argument
     swap         exchanges two neighbours: arguments, names of keywords, items, values of a dict, operands
-    part         shows a loop or a comprehension only the first item, or all but the first; makes `break` `continue`
+    part         shows a loop or a comprehension only the first item, or all but the first; replaces `break` by `continue`
     do nothing   puts the argument of `sorted`, `reversed`, `set` or `abs` in place of the call
 
-The texts of errors are left alone: checks compare classes, and the words that the exercise asks for.
+The error in a `raise` is left alone: checks compare its class, and only those words that the exercise asks for.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Mutation(NamedTuple):
-    """A function with one thing wrong: its source, and the change, `a < b -> a <= b`, which is unique in a function."""
+    """A function with one thing wrong: its source, and the change, `a < b -> a <= b`. No two mutants of a function have one change."""
 
     source: str
     change: str
@@ -44,7 +45,7 @@ _DOES_NOTHING = ("sorted", "reversed", "set", "abs")
 
 
 def mutations(function: Function) -> list[Mutation]:
-    """Return all mutants of a function, each once, in the order of its text."""
+    """Return all mutants of a function, each once, in the order of the places that they change."""
     seen = {ast.unparse(_bare(function))}
     found: dict[str, str] = {}
     for place, new in _changes(function):
@@ -236,7 +237,7 @@ def _is_call_of(node: ast.AST, name: str) -> bool:
 
 def _is_commutative(node: ast.BinOp) -> bool:
     """Return whether swapping the operands changes nothing. This is so for `*` and `&`, and for `+` if an operand is a whole number or a
-    length: other operands of `+` may be lists or texts.
+    length: other operands of `+` may be lists or strings.
     """
     if isinstance(node.op, ast.Mult | ast.BitAnd):
         return True
@@ -280,7 +281,7 @@ def _exchanged(tree: Any, place: Place, new: Any) -> Any:
 
 
 def _told(node: Any) -> str:
-    """Return the first line of a node's text; of several statements, that of the first."""
+    """Return the first line of a node's source; of several statements, the first line of the first."""
     if isinstance(node, list):
         node = node[0]
     if isinstance(node, ast.comprehension):

@@ -4,7 +4,7 @@ A source notebook has the reference's functions between `### BEGIN SOLUTION` and
 points for each check. A hidden check is between `### BEGIN HIDDEN TESTS` and `### END HIDDEN TESTS`. nbgrader cuts both
 out when it makes the release. Every such part contains a canary, a line that no student may see: `leaks` looks for it.
 
-Each cell with points asks for one check of a verdict, so an exercise that is half right gets half of its points.
+Each cell with points asks for one check of a verdict, so an exercise half of whose checks pass gets half of its points.
 `jitkit.kata.notebook` runs the checks, with the student's functions in a process of its own, and compares with the
 installed jitkit.
 """

@@ -119,8 +119,8 @@ class Answers:
             return item
 
     def candidate(self, lab: Lab, target: Target) -> LearnerFile:
-        """Return the file that has a function; if no file has it, one that has its stub. If a file that the course hands out has it, other
-        files do not count.
+        """Return the file that has a function; if no file has it, one that has its stub. If a file with the place and the name of one that
+        the course hands out has it, other files do not count.
 
         Raises:
           Invalid: several files, or two cells with the same grade id, have different versions of it.

@@ -31,11 +31,11 @@ PATIENCE = 30  # seconds: a scheduler has to answer within this time
 class Tally(NamedTuple):
     """The counts of a batch."""
 
-    submissions: int  # how many were graded
+    submissions: int  # how many there were
     invalid: int  # how many of them are invalid
     infra: int  # how many of them met a fault of ours
     seconds: float
-    troubles: tuple[str, ...]  # a text for each fault
+    troubles: tuple[str, ...]  # a sentence for each fault
 
 
 def run(
@@ -51,7 +51,7 @@ def run(
     not computed again.
 
     Args:
-      only: the numbers of the labs to grade; all without it.
+      only: the numbers of the labs to grade; if it is empty, all labs.
       show: called after each submission, with the number that is done, the number of all, and the seconds so far.
       again: these submissions were graded before; they are graded again from the same place.
     """
@@ -120,7 +120,7 @@ class Progress:
         self.interactive = self.stream.isatty()
         self.last = 0.0
         self.first: tuple[int, float] | None = (
-            None  # `done` and `seconds` of the first call: until then the reference was computed
+            None  # `done` and `seconds` of the first call; the time before it went into the reference's results, too
         )
 
     def __call__(self, done: int, count: int, seconds: float) -> None:
@@ -195,7 +195,8 @@ def run_on_dask(
         for future, graded in distributed.as_completed(list(tasks), with_results=True, raise_errors=False):
             done += 1
             if future.status != "finished":
-                # its workers were lost again and again, or the scheduler was; or it raised, as where a worker has no jitkit
+                # the task's workers were lost again and again, or the scheduler was; or the task raised an error, as
+                # where a worker has no jitkit
                 infra += 1
                 troubles.append(
                     f"{tasks[future]}: its task was lost, or it raised an error ({future.status}). Grade again."

@@ -1,7 +1,7 @@
 """The outer wall of a jail: bubblewrap around a zygote, the process that forks workers
 
-Inside are the interpreter, its libraries, numpy and, for some, jax or jaxlib, read-only. There is no network, and there are no
-processes but the jail's own.
+A jail has the interpreter, its libraries, numpy and, if it is JAX or JAXLIB, jax or jaxlib, all read-only. It has no network, and
+its processes see no others.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ Nothing was graded: without a jail a submission can do what you can. Repair the 
 
 
 def add_parsers(commands: Any) -> None:
-    """Add the commands of the grader to the command line. Parsed arguments have the function that runs the command as `run`."""
+    """Add the commands of the grader to the command line. The `run` of parsed arguments is the function that runs the command."""
     grade = commands.add_parser("grade", help="grade a folder of submissions, in a sandbox")
     grade.add_argument(
         "submissions",
@@ -182,7 +182,7 @@ def _regrade(arguments: argparse.Namespace) -> int:
 
 
 def _container(arguments: argparse.Namespace) -> str | None:
-    """Return the engine for the container in which the grader runs, since there is no bubblewrap; None if it runs in no container."""
+    """Return the engine of the container in which the grader runs if there is no bubblewrap; None if it runs in no container."""
     here = arguments.unsandboxed or arguments.scheduler or shutil.which("bwrap") is not None
     return None if here else container.engine()
 
@@ -338,7 +338,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _serve_gradescope(arguments: argparse.Namespace) -> int:
     path = gradescope.write_gradescope(arguments.folder, arguments.lab, arguments.unsandboxed)
-    print(f"{path}: upload it as the autograder of an assignment. setup.sh and run_autograder, beside it, are in it.")
+    print(f"{path}: upload it as the autograder of an assignment. It contains the setup.sh and run_autograder that lie beside it.")
     return 0
 
 

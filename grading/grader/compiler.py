@@ -1,10 +1,10 @@
 """C -> machine code: the compiler that a package from scratch asks for, in a jail of its own
 
-A compiler starts processes and reads any file that a text names (`#include`, `.incbin`), and a worker may do neither. So it does not run
-where a student's code runs. A check gets a channel, through which its process sends texts and receives libraries. For each text the
-compiler runs here, in a jail that has the compiler, the system's headers and libraries, and an empty /tmp. It has no network, no
-processes and no file of anybody's. A filter refuses the system calls that workers may not make, but for the few that a compiler needs.
-Nothing is kept from one text to the next.
+A compiler starts processes and reads any file that a source names (`#include`, `.incbin`), and a worker may do neither. So the compiler
+does not run where a student's code runs. A check gets a channel, through which its process sends C sources and receives libraries. For
+each source the grader runs the compiler in a jail that has the system's programs, headers and libraries, and an empty /tmp. The jail has
+no network, sees no process outside it, and has nobody's files. A filter refuses the system calls that workers may not make, except the
+few that a compiler needs. Nothing is kept from one source to the next.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from jitkit.kata.ladder.rungs import given_files
 from .bubblewrap import JailError
 from .inside.walls import system_call_filter
 
-LONGEST_TEXT = 4 << 20  # bytes of a text to be compiled
-_TEXTS = 200  # one check may compile at most this many texts
-_SECONDS, _ALL_SECONDS = 20.0, 60.0  # by the clock: limits for one text, and for all texts of a check
+LONGEST_TEXT = 4 << 20  # bytes of a source to be compiled
+_TEXTS = 200  # one check may compile at most this many sources
+_SECONDS, _ALL_SECONDS = 20.0, 60.0  # by the clock: limits for one source, and for all sources of a check
 # limits of each process of the compiler: address space, size of a file, processor seconds, open files
 _LIMITS = {"RLIMIT_AS": 2 << 30, "RLIMIT_FSIZE": 32 << 20, "RLIMIT_CPU": 10, "RLIMIT_NOFILE": 256, "RLIMIT_CORE": 0}
 _SYSTEM = (
@@ -105,8 +105,8 @@ class Command(NamedTuple):
 
 @functools.cache
 def command() -> Command:
-    """Return the command that compiles a text to a library, in its jail. Raise JailError if this machine has no compiler for it, or
-    the jail does not hold.
+    """Return the command that compiles a C source to a library, in its jail. Raise JailError if this machine has no compiler that the
+    jail can run, or the jail does not hold.
     """
     found = next(filter(None, map(shutil.which, ("cc", "clang", "gcc"))), None)
     compiler = os.path.realpath(found) if found else ""
@@ -188,7 +188,7 @@ class Compiler:
             for _ in range(_TEXTS):
                 (size,) = struct.unpack(">Q", self._exactly(8))
                 if size > LONGEST_TEXT:
-                    self._answer(b"", "The text is longer than four million bytes.")
+                    self._answer(b"", f"The source is longer than {LONGEST_TEXT:,} bytes.")
                     break
                 text = self._exactly(size)
                 self.began = time.monotonic()
@@ -203,7 +203,7 @@ class Compiler:
             self.ours.shutdown(socket.SHUT_RDWR)
 
     def _compiled(self, text: bytes) -> tuple[bytes, str]:
-        """Compile a text. Return the library and ""; or b"" and the reason why there is none. Raise EOFError if `close` was called."""
+        """Compile a source. Return the library and ""; or b"" and the reason why there is none. Raise EOFError if `close` was called."""
         try:
             with self.command.started() as process:
                 self.running = process

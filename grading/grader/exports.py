@@ -123,7 +123,7 @@ EXPORTS: dict[str, Export] = {
 
 
 def export(name: str, standing: Standing, output: pathlib.Path | None) -> None:
-    """Write a format of `EXPORTS` at a path; without a path, at its default place or, if the format is a text, to the screen. Raise
+    """Write a format of `EXPORTS` at a path; without a path, at the format's default place or, if it has a `text`, to the screen. Raise
     OSError if a file cannot be written; a format may raise ExportError.
     """
     row = EXPORTS[name]

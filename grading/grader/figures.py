@@ -106,8 +106,8 @@ def of_checks(standing: Standing) -> list[CheckFigures]:
 
 
 def beliefs(records: Sequence[Record]) -> list[tuple[int, str, str]]:
-    """Return the twenty misconceptions that most students seem to have, each with the number of students who fail a check
-    against it, and the exercise. (One failed check does not prove that a student holds it.)
+    """Return the misconceptions that most students seem to have, at most twenty: the number of students who fail a check against
+    the misconception, the exercise, and the misconception. (One failed check does not prove that a student has it.)
     """
     count: collections.Counter[tuple[str, str]] = collections.Counter()
     for r in records:

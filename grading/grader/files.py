@@ -1,7 +1,7 @@
 """a student's folder, archive or file -> the texts in it that may be answers; nothing is run, nothing is unpacked to
 disk
 
-What reads a submission here may raise `Invalid`, with the sentence that the student reads.
+The functions here that read a submission may raise `Invalid`; its message is the sentence that the student reads.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def _opened(path: pathlib.Path) -> IO[bytes]:
 
 
 def _of_archive(data: bytes, name: str, budget: _Budget, depth: int, newest: float) -> Iterator[Found]:
-    """Yield the files of an archive. A member whose time is after the archive's, or before the year 2000, gets the archive's.
+    """Yield the files of an archive. A member whose time is after the archive's, or before the year 2000, gets the archive's time.
     Raise Invalid if the archive cannot be unpacked, is too large, or is nested too deep.
     """
     if depth > 1:

@@ -2,7 +2,7 @@
 
 The secret seed, the reference's results and the comparison stay in this process. Students' code runs in other processes, which do not
 have any of these. The reference runs in a worker, too, in the same way, and then once more as if a student had handed it in: a control.
-If the control fails, the fault is ours, and nobody gets a grade for the exercise.
+If the control fails in every way that `_compute` tries, the fault is ours, and nobody gets a grade for the exercise.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from .workers import Workers
 
 _NOT_THERE = (ItemStatus.MISSING, ItemStatus.INVALID)
 _MOST_ALONE = 2  # at most this many checks of a submission that took too long are run again, with nothing beside them
-_MOST_TRIES = 4  # how often a batch tries to compute the reference's results
+_MOST_TRIES = 4  # how often a batch tries to compute the reference's results for one exercise
 VALUES = 8  # the version of stored results; those of another version are ignored
 
 
@@ -63,7 +63,7 @@ class Graded(NamedTuple):
 
 
 class Grader(Trials):
-    """The labs, and the reference's results for them. All threads share one.
+    """The labs, and the reference's results for them. All threads share one `Grader`.
 
     Args:
       recall, remember: a memory of the reference's results: `recall(key)` returns one, or None; `remember(key, results)` adds one.
@@ -86,10 +86,10 @@ class Grader(Trials):
     # --- the reference ------------------------------------------------------------------------------------------------
 
     def expected(self, workers: Workers, exercise: Exercise) -> dict[str, Any]:
-        """Return the reference's results for an exercise, and how they were computed. Raise JailError if the reference fails its
-        own checks.
+        """Return the reference's results for an exercise, and how they were computed. Raise JailError if the reference fails a
+        check, or the control run fails.
 
-        The result is `{"xla": whether the checks use XLA, "patched": whether holes may be used, "together": the checks that may share a
+        The result is `{"xla": whether the jail needs jax, "patched": whether holes may be used, "together": the checks that may share a
         process, "executables": what XLA has compiled for them, sealed, "values": the results by check}`.
         """
         with self.locks[exercise.id]:
@@ -113,8 +113,9 @@ class Grader(Trials):
         return self.known[exercise.id]
 
     def _compute(self, workers: Workers, exercise: Exercise) -> dict[str, Any]:
-        """Run the reference, and return the result of `expected`. Its values come from an import without holes; a control run checks that
-        holes, and executables that are used again, give the same values. Raise JailError if the reference fails a check.
+        """Run the reference, and return the result of `expected`. The reference's values come from an import without holes (for a rung of
+        the ladder, with holes that the reference fills). A control run checks that holes, and executables that are used again, give the
+        same values. Raise JailError if the reference fails a check, or every control run fails.
         """
         trouble = ""
         for uses_xla in (False, True) if not exercise.uses_xla else (True,):
@@ -183,10 +184,10 @@ class Grader(Trials):
         known: Callable[[str], Result | None] | None = None,
         handed_in: float | None = None,
     ) -> Graded:
-        """Grade one submission. It raises no error: a fault on our side becomes INFRA.
+        """Grade one submission. No error is raised: a fault on our side becomes a row with the outcome INFRA.
 
         Args:
-          only: the numbers of the labs to grade; all without it.
+          only: the numbers of the labs to grade; if it is empty, all labs.
           known: `known(key)` returns a result that already exists, or None.
           handed_in: the time of the hand-in, if a learning platform gives it; otherwise the files' times count.
         """
@@ -254,9 +255,9 @@ class Grader(Trials):
         return graded._replace(troubles=tuple(troubles))
 
     def keys(self, exercise: Exercise, item: Item) -> list[str]:
-        """Return the keys under which a verdict may be known; equal keys mean equal verdicts. The last one depends on the lines of the
-        code. The one before it does not; such a verdict passes in all checks. There is none for code that may keep something, or is in
-        several files.
+        """Return the keys under which the verdicts on an exercise may be known; equal keys mean equal verdicts. The last key depends on
+        the line numbers of the code. The key before it does not, and has verdicts only if all checks pass. Code that may keep something
+        between calls, or is in several files, has only the last key.
         """
         rest = [item["status"], item["sentence"], self.version(exercise), self.settings.seed_id]
         rest += [self.versions, str(self.settings.limits), self.settings.backend]
@@ -320,7 +321,7 @@ class Grader(Trials):
         )  # fmt: skip
 
     def points(self, exercise: Exercise, checks: Sequence[dict[str, Any]]) -> float:
-        """Return the points of the checks that pass; the checks of an exercise share its points."""
+        """Return the sum of the points of the checks that pass; the points of an exercise are shared equally among its checks."""
         each = shares(exercise.points, len(checks))
         return sum(share for share, check in zip(each, checks, strict=True) if check["status"] == PASS)
 
@@ -355,7 +356,7 @@ def _short(text: str, most: int = 4000) -> str:
     return plain if len(plain) <= most else plain[:most] + " ..."
 
 
-_FAULT = "The grader had a fault; it will be graded again."
+_FAULT = "The grader had a fault; this will be graded again."
 
 
 def _row(
@@ -366,7 +367,7 @@ def _row(
     exercise: Exercise | None = None,
     item: Item | None = None,
 ) -> Grade:
-    """Return a row of the table of grades, without points yet. Without an item it is about the whole submission."""
+    """Return a row of the table of grades, before its points are computed. Without an item the row is about the whole submission."""
     sentence = item["sentence"] if item is not None else found["sentence"]
     flags = [*found["flags"], *(item["flags"] if item is not None else ())]
     return Grade(
@@ -386,7 +387,7 @@ def _row(
 
 
 def handins(student: str, found: Reading) -> list[HandIn]:
-    """Return what a student handed in, by lab; without a lab if nothing of the submission was run."""
+    """Return a student's hand-ins, one for each lab; if nothing of the submission was run, one whose lab is None."""
     passed = tuple((file, why) for file, why in found["passed"])
     nothing: LabRead = {"files": [], "handed_in": found["handed_in"], "digest": found["digest"]}
     labs: dict[str | None, LabRead] = (

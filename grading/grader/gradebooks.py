@@ -1,7 +1,8 @@
 """standing grades -> other gradebooks: Canvas, Moodle, Gradescope, nbgrader
 
 The roster says what a platform calls a student (`canvas_id`, `sis_id`, `login`, `moodle_id`), or else the platform's own
-zip does (`handed_over`). A student who has not handed in has a line without marks: the platform decides what that means.
+zip does (`handed_over`). For Canvas and Moodle, a student who has not handed in has a line without marks, and the platform
+decides what that means; Gradescope and nbgrader get nothing about this student.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ def gradescope_results(records: Sequence[Record], warning: str, handins: Sequenc
             )
     data: dict[str, Any] = {"score": round(sum(r.points or 0.0 for r in records), 2), "tests": tests}
     if any(r.points is None and r.grade.outcome == GradeStatus.INFRA for r in records):
-        data = {"output": "The grader had a fault. This is no score; it will be graded again.", "tests": []}
+        data = {"output": "The grader had a fault. There is no score yet; this will be graded again.", "tests": []}
     said = [warning, data.get("output", ""), what_was_taken(handins)]
     if output := "\n".join(text for text in said if text):
         data["output"] = output

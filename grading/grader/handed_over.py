@@ -5,9 +5,9 @@
     submission_123/ beside submission_metadata.yml                   Gradescope: who handed it in, and when
     Ann Lee_12345_assignsubmission_file/                             Moodle: with the participant's number
 
-The roster says which student a name belongs to (`Names`); if it does not, the name belongs to the student who had the
-platform's number before. Files that belong together are copied below `target`, a folder of the grader's; the folder that
-was handed over does not change.
+The roster says which student a name belongs to (`Names`). If it does not, a platform's name belongs to the student who had the
+same number on this platform before; if nobody had it, to a student of this name. One student's files are copied into a folder
+below `target`, a folder of the grader's; the folder that was handed over does not change.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def entries(
 
 
 def _of_moodle(path: pathlib.Path) -> re.Match[str] | None:
-    """Return the parts of a path that Moodle has named; None if it has not, or if the name has two participants' numbers. Students
-    choose the names of their files, and some their own: without folders, nobody can tell which of two numbers Moodle has written.
+    """Return the parts of a path that Moodle has named; None if Moodle has not named it, or if a file's name has two participants'
+    numbers. Students choose the names of their files, and some their own names: nobody can tell which of two numbers Moodle has written.
     """
     found = _MOODLE.fullmatch(path.name)
     if found is not None and path.is_dir():
@@ -115,7 +115,7 @@ def _of_moodle(path: pathlib.Path) -> re.Match[str] | None:
 
 def _is_canvas(folder: pathlib.Path) -> bool:
     """Return whether the files' names have Canvas' form, in which a number stands for one user. If two users have the same
-    number, it is something else, such as a year, and the form is not Canvas'.
+    number, the number is something else, such as a year, and the names do not come from Canvas.
     """
     found = {(m["number"], m["name"]) for p in _visible(folder) if (m := _CANVAS.fullmatch(p.name))}
     return len({number for number, _ in found}) == len(found)
@@ -135,7 +135,7 @@ class _Place:
     Attributes:
       folder: the folder that was handed over.
       target: the folder below which each student's files are copied into a folder; None: nothing is copied.
-      known: the student to whom a platform gave a number, by the pair of both.
+      known: the student to whom a platform gave a number, by platform and number.
       found: the submissions, by the students' names.
       taken: the folders that Gradescope's metadata has accounted for.
     """
@@ -155,14 +155,14 @@ class _Place:
     def add(
         self, student: str, path: pathlib.Path, handed_in: float | None = None, person: Person | None = None
     ) -> None:
-        """Add a submission. If the student already has one, add a number to the name."""
+        """Add a submission. If the student already has a submission, add a number to the student's name."""
         name, number = student, 2
         while name in self.found:  # `ann.zip` beside `ann/`, or names that differ in unprintable characters only
             name, number = f"{student} ({number})", number + 1
         self.found[name] = Entry(name, path, handed_in, person and person._replace(student=name))
 
     def own(self, path: pathlib.Path) -> None:
-        """Add an entry of a course's own, whose name is the student's."""
+        """Add a file or folder that comes from no platform; its name is the student's."""
         name = path.name if path.is_dir() and not path.is_symlink() else files.stem(path.name)
         student = student_name(name)
         self.add(self.names.whose(student) or student, path)
@@ -179,8 +179,8 @@ class _Place:
         return name if name not in others else f"{name} {number}"
 
     def together(self, platform: str, number: str, name: str, found: Sequence[tuple[pathlib.Path, str]]) -> None:
-        """Copy the files of one student of a platform into one folder, under the names that the student gave them, and add it as a
-        submission. A single folder is added as it is; so is the first file if there is no `target`.
+        """Copy the files of one student of a platform into one folder, under the names that the student gave them, and add this folder
+        as a submission. A single folder is added as it is; so is the first file if there is no `target`.
         """
         student = self.whose(platform, number, name)
         self.known[platform, number] = student
@@ -245,7 +245,7 @@ def _submitters(path: pathlib.Path, zone: datetime.tzinfo) -> dict[str, _Submiss
 
 
 def _scalar(text: str) -> str:
-    """Return the text that a one-line scalar of YAML stands for; "" for null."""
+    """Return the string that a one-line scalar of YAML stands for; "" for null."""
     text = text.strip()
     if text.startswith('"'):
         try:
@@ -286,8 +286,8 @@ def unpacked(
     path: pathlib.Path, target: pathlib.Path, zone: datetime.tzinfo = datetime.UTC, labs: Sequence[Lab] = ()
 ) -> pathlib.Path:
     """Return the folder of submissions: `path` itself, or if this is a zip, the folder below `target` into which it is unpacked. If the
-    zip has nothing but one folder, return that, unless it is a student's. A file that cannot be unpacked is left out, and named on
-    stderr. Raise Invalid if `path` is neither a folder nor a zip, or is too large unpacked.
+    zip has nothing but one folder, return this folder, unless it is one student's. A file that cannot be unpacked is left out, and named
+    on stderr. Raise Invalid if `path` is neither a folder nor a zip, or would be too large unpacked.
 
     Args:
       zone: the time zone of the zip's times, unless the zip names it.
@@ -322,11 +322,11 @@ def unpacked(
 
 
 def _is_a_students(folder: pathlib.Path, labs: Sequence[Lab]) -> bool:
-    """Return whether a folder is one student's submission: it contains a lab, or files named like those of one."""
+    """Return whether a folder is one student's submission: it contains a file or folder named after a lab, or an `exercises` file."""
     return any(hint_of(p.name, labs) or p.name.startswith("exercises.") for p in folder.iterdir())
 
 
-# errors of the system that are about one file's name, or (None: bz2) its bytes; others are about the disk
+# The `errno` of errors that are about one file's name, or about its bytes (None, as bz2 has it). Any other is about the disk.
 _OF_A_FILE = (None, errno.ENAMETOOLONG, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.EINVAL, errno.EILSEQ)
 
 
@@ -335,7 +335,7 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Pat
     place = target / files.safe_path(info.filename)
     if info.is_dir():
         return
-    # even if the file cannot be written, its owner has an entry
+    # make the top folder first: so its student has an entry even if the file cannot be written
     target.joinpath(*place.relative_to(target).parts[:-1][:1]).mkdir(exist_ok=True)
     if (info.external_attr >> 16) & 0o170000 & ~0o100000:
         raise files.Invalid("it is a link or a device")

@@ -1,4 +1,4 @@
-"""jitkit with holes -> the same with a student's functions in them, in a process that has imported it already
+"""jitkit with holes -> jitkit with a student's functions in them, in a process that has imported it already
 
 Importing jitkit costs more than most checks do, and each exercise of each student has a process of its own. So a zygote imports jitkit
 once, without the bodies of the functions that exercises ask for: these functions are *holes*. A worker puts code into them
@@ -33,8 +33,8 @@ def with_holes(source: str, path: str, targets: Mapping[Target, str]) -> CodeTyp
     """Return the code of a module that registers the functions of exercises in `TABLE`.
 
     Args:
-      targets: the kind of hole for each function. Each notes that it is called; then an EMPTY one raises an error, and a RECORD one does
-        what the function does.
+      targets: the kind of hole for each function. A hole that is called notes this; then an EMPTY one raises an error, and a RECORD one
+        does what the function does.
     """
     tree = tree_of(source, path)
     for target, how in targets.items():

@@ -1,7 +1,7 @@
-"""a submission -> for each exercise its functions, spliced into jitkit as code, or why not; nothing of it is run
+"""a submission -> for each exercise its functions, spliced into jitkit as code, or why not; nothing of the submission is run
 
-This runs in a process of its own, which forks one for each submission, with limits of memory and time: a file that
-kills the parser harms nothing else. The result is a frame of JSON: texts for people, and code as bytes that only a
+This runs in a process of its own, which forks a process for each submission, with limits of memory and time: a file that
+kills the parser harms nothing else. The result is a frame of JSON: sentences for people, and code as bytes that only a
 worker reads.
 """
 
@@ -95,7 +95,7 @@ class _Submission:
         self.all_labs = labs
 
     def reading(self, digest: str, newest: float) -> Reading:
-        """Return the result of reading the submission. Its status is INVALID if no file is about a lab, or no exercise can be read."""
+        """Return the result of reading the submission. Its status is INVALID if no file is about a lab, or every exercise is."""
         items = {lab.number: found for lab in self.labs if (found := self.of_lab(lab))}
         read = reading(GradeStatus.OK, "", digest, newest)
         read["exercises"] = {id: item for of_lab in items.values() for id, item in of_lab.items()}
@@ -180,7 +180,7 @@ class _Submission:
             if file.functions & known:
                 return f"`{min(file.functions & known)}` seems to be in {shown(file.path)}: {file.why}."
         near = next(
-            (f"; is `{n}` to be `{nearest(n, known)}`?" for n in sorted(names - known) if nearest(n, known)), "."
+            (f"; should `{n}` be called `{nearest(n, known)}`?" for n in sorted(names - known) if nearest(n, known)), "."
         )
         return f"It has none of the labs' functions{near}"
 
@@ -209,7 +209,7 @@ def serve(labs_folder: str) -> int:
     targets = [target for lab in labs for exercise in lab.exercises for target in exercise.targets]
     suspicion.warm_up(targets)
     holes.warm_up(targets)
-    gc.disable()  # a fork ends before there is much garbage; scanning for it would copy the memory that it shares with us
+    gc.disable()  # a fork ends before there is much garbage; a collection would copy the memory that the fork shares with us
     for line in sys.stdin.buffer:
         request = json.loads(line)
         ours, theirs = os.pipe()

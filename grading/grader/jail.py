@@ -39,7 +39,7 @@ from .time_limits import Time
 
 _PRELOAD = {
     NUMPY: ("numpy", "numpy.random", "ml_dtypes"),
-    # This jail lets jax be imported, too.
+    # The jail JAX also lets jax be imported.
     JAX: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
     JAXLIB: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
 }
@@ -50,10 +50,10 @@ _ENVIRONMENT = {
     "XLA_FLAGS": CHEAP_COMPILES, "NPROC": "2",
 }  # fmt: skip
 
-# The image: what a worker is sent before a check. A hole is an exercise's function that jitkit was imported without (`holes`).
+# The image: what a worker is sent before its checks. A hole is an exercise's function that jitkit was imported without (`holes`).
 # `inside.worker` says what a worker does with the parts.
 _NOTHING: dict[str, Any] = {
-    "text": None,  # StableHLO, and nothing else
+    "text": None,  # StableHLO to run; an image with it has no other part
     "fills": None,  # the reference's code for holes; if None, the worker imports jitkit itself, with `modules` and `spliced`
     "modules": {},  # the modules of jitkit that are not in the jail, for a worker that imports jitkit itself
     "spliced": None,  # modules with a student's functions in them
@@ -71,7 +71,7 @@ BUBBLEWRAP, NONE = "bubblewrap", "none"
 class Limits(NamedTuple):
     """The limits of one worker."""
 
-    # The seconds of a check by the clock, without waiting for a processor; a student's check may compute for half of them.
+    # The seconds of a check by the clock, less those in which it waits for a processor; a student's check may compute for half of them.
     seconds: float = 10.0
     import_seconds: float = 10.0  # the same for the import before a check, which may also compute for half of them
     memory: int = 3 << 30  # bytes of address space of a process; XLA reserves 1.5 GiB of it without using them
@@ -80,7 +80,7 @@ class Limits(NamedTuple):
     files: int = 1024  # files and folders in /tmp, and as many in /dev/shm
     frame: int = 16 << 20  # bytes of an answer
     random_programs: int = GRADED  # a check of random programs runs this many
-    # Whether each check gets a process of its own; else only checks of code that may keep something between calls do.
+    # Whether each check gets a process of its own; else only some checks do (`trials` says which).
     fresh_process: bool = True
 
 
@@ -89,8 +89,8 @@ class Worker:
 
     Attributes:
       loaded: whether it has been sent what to import.
-      waited: how long the last check waited for a processor, if it took longer than a moment.
-      processor: the processor seconds of the worker, with all that it started; known at its end.
+      waited: how long the last check waited for a processor; 0 if the check took only a moment.
+      processor: the processor seconds of the worker, with all that it started; 0 until the worker is stopped.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Worker:
         return self.receive(allowed)
 
     def send(self, data: bytes, allowed: Time) -> bool:
-        """Send a frame; return False if the worker is gone. Raise TimeoutError if it does not read."""
+        """Send a frame; return False if the worker is gone. Raise TimeoutError if the worker does not read the frame in time."""
         view = memoryview(data)
         while view:
             if not allowed.is_ready(writes=self.channel):
@@ -178,7 +178,8 @@ class Worker:
 
         Args:
           seconds, computes: the limits of time, as for `Time`.
-          imports: the limits for the import of the functions, if each check has a process that imports them; by default the same.
+          imports: the limits for the import of the functions, if each check has a process that imports them; by default those of the
+            check.
         """
         allowed = Time(
             self, *(imports if imports is not None and self.alone else (seconds, computes)), own=not self.alone
@@ -235,7 +236,7 @@ class ProtocolError(Exception):
 
 
 class Zygote:
-    """A jail, and the clean process in it. Raise JailError if it does not start.
+    """A jail, and the clean process in it. Raise JailError if the process does not start.
 
     Args:
       base: the code of jitkit that every worker has.

@@ -53,7 +53,7 @@ def _is_written(reader: Answers, lab: Lab, target: Target) -> bool:
 
 
 def _in_source(reader: Answers, lab: Lab, target: Target, source: Source) -> str:
-    """Return a sentence about an answer in a source that was read, but from which it was not taken; or an empty text."""
+    """Return a sentence about an answer in a source that was read, but from which it was not taken; "" if there is none."""
     name = target.path[-1]
     if name in source.unread:
         return f"`{target.name}` is in {source.path}, {source.unread[name]}; that was not read."
@@ -92,7 +92,7 @@ def _misplaced(file: LearnerFile, target: Target) -> Iterator[tuple[int, str]]:
 
 
 def _functions(body: Sequence[ast.stmt], place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Function]]:
-    """Yield the functions of a module or class, each with its place. That is a tuple: the names of the classes around it, a "" for each
+    """Yield the functions of a module or class, each with its place. The place is a tuple: the names of the classes around it, a "" for each
     `if`, `try`, `with` or loop, and its own name.
     """
     for node in body:

@@ -1,11 +1,11 @@
 """course.toml -> what a course wants: who, until when, how points are counted
 
     labs = ["00", "02"]                 which labs are graded; all of them without it
-    roster = "roster.csv"               columns student, name, email, and more; the first is what submissions are called
+    roster = "roster.csv"               columns student, name, email, and more; `student` is what submissions are called
     requests = "requests.csv"           columns student, exercise, request, answer: who asks for another look
     timezone = "Europe/Zurich"
     attempts = "last"                   or "best": which of several submissions counts, lab by lab
-    random_programs = 20                how many the last check of an exercise draws (of some, twice as many)
+    random_programs = 20                how many programs a check of random programs draws (some checks: twice as many)
 
     [late]
     grace_minutes = 15                  nothing is late until then
@@ -15,8 +15,9 @@
     [limits]
     seconds = 10                        the time that a check may take
     import_seconds = 10                 the time that importing a student's functions may take
-    memory_mb = 3072
-    submission_seconds = 900
+    memory_mb = 3072                    the address space that a process may have
+    processes = 128                     how many processes and threads a check may have
+    submission_seconds = 900            the time after which no other check of a submission begins
     fresh_process = false               the checks of an exercise share a process; by default each check has its own
 
     [lab.05]
@@ -26,14 +27,14 @@
     canvas_id = 4711                    the number of its assignment in Canvas' gradebook
 
     [exercise."05.3"]
-    points = 4                          the exercise's part of the lab's points, instead of lab.toml's
+    points = 4                          instead of lab.toml's; if the lab has `points`, the exercise's weight in them
     weights = { values = 2, traced = 0 }    the weights of its checks, which are 1 otherwise
 
     [student."ann"]
     more_days = 7                       for this student, every lab is due this many days later
-    lab.05.due = 2027-04-01T12:00:00
+    lab.05.due = 2027-04-01T12:00:00    the date of this lab for this student, without `more_days`
 
-Everything may be left out. A name that is not known is an error, with its line.
+Every key may be left out. An unknown key is an error, and the message names its line.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class ExercisePolicy(NamedTuple):
 
 
 class Extension(NamedTuple):
-    """The extensions of one student: `more_days` for every lab, except that a lab in `due` has the date that stands there."""
+    """The extensions of one student: `more_days` for every lab that is not in `due`; a lab in `due` has the date given there."""
 
     more_days: float = 0.0
     due: Mapping[str, datetime.datetime] = types.MappingProxyType({})
@@ -131,7 +132,7 @@ class Policy(NamedTuple):
 
 
 def read_policy(path: pathlib.Path, labs: Collection[Lab]) -> Policy:
-    """Read the policy in a file, or return the default one if there is no file. Raise PolicyError if it makes no sense."""
+    """Return the policy in a file, or the default policy if there is no file. Raise PolicyError if the file makes no sense."""
     if not path.is_file():
         return Policy()
     try:
@@ -253,7 +254,7 @@ def _of_student(
 
 
 def _due(table: TomlTable, zone: datetime.tzinfo) -> datetime.datetime | None:
-    """Return the date of a table, in the course's time zone unless it names one; None if the table has none."""
+    """Return the date in a table, in the course's time zone unless the date names one; None if the table has no date."""
     time = table.get("due", datetime.datetime, None)
     return time.replace(tzinfo=zone) if time is not None and time.tzinfo is None else time
 
@@ -274,7 +275,7 @@ def check_names(lab: Lab, exercise: Exercise) -> list[str]:
 
 
 def zone_of(name: str) -> datetime.tzinfo:
-    """Return a time zone by its name. For an unknown one zoneinfo raises its error."""
+    """Return a time zone by its name. Raise zoneinfo.ZoneInfoNotFoundError or ValueError for an unknown name."""
     return datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)
 
 

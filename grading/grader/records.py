@@ -19,10 +19,10 @@ class ItemStatus(enum.StrEnum):
     """What a submission has for an exercise."""
 
     READY = "ready"  # functions that can be run
-    TODO = "todo"  # a stub
+    TODO = "todo"  # a stub, or, in a package of the student's own, the reference's function
     BROKEN = "broken"  # it cannot be read as Python, or cannot be spliced
     MISSING = "missing"  # nothing
-    INVALID = "invalid"  # two answers that differ, or one that is not where it belongs
+    INVALID = "invalid"  # an answer that is not run: two that differ, one in the wrong place, one that imports another file handed in
 
 
 class GradeStatus(enum.StrEnum):
@@ -77,6 +77,8 @@ class Reading(TypedDict):
     Attributes:
       status: with INVALID and INFRA `sentence` says why.
       digest: a hash of all files that were read.
+      handed_in: the time of the newest file, or the one that a learning platform gives (seconds since 1970).
+      flags: remarks for a person about the whole submission.
       exercises: by their ids.
       labs: what was taken, by the labs' numbers.
       passed: what was passed over: a path, and why.
@@ -116,7 +118,8 @@ class Provenance(NamedTuple):
 
 class Grade(NamedTuple):
     """A row of `grades`: a student's outcome for an exercise, or, without lab and exercise, for a whole submission. `result` is
-    the key of the verdict. The fields after `grams` are added by the store: its number, the verdict, and the time.
+    the key of the verdict. The fields after `grams` are added by the store: the row's number, the verdict's checks and seconds, and the time
+    at which the row was written.
     """
 
     student: str

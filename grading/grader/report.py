@@ -1,6 +1,6 @@
 """standing grades -> pages: one for the class, one for each student, and feedback that may be handed out
 
-The pages are jinja2 templates, in `pages/`, which escape all texts. Students' pages have no script. The page of the class
+The pages are made from jinja2 templates, in `pages/`, which escape all strings. Students' pages have no script. The page of the class
 has one, which sorts and filters its table; the page contains the script's hash, so that a browser does not run any other.
 """
 
@@ -59,7 +59,7 @@ class View(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A reason to look, with its students and exercises."""
+    """A remark, with the students and the exercises that it is about."""
 
     reason: str
     students: Mapping[str, list[str]]
@@ -67,7 +67,7 @@ class Group(NamedTuple):
 
 @functools.cache
 def _templates() -> Any:
-    """Return the templates. Raise ExportError without jinja2."""
+    """Return the templates. Raise ExportError if jinja2 is not installed."""
     try:
         jinja2: Any = importlib.import_module("jinja2")
     except ImportError:
@@ -76,7 +76,7 @@ def _templates() -> Any:
         ) from None
 
     def clean(value: Any) -> Any:
-        """Return a text with U+FFFD in place of unprintable characters; return any other value unchanged."""
+        """Return a string with U+FFFD in place of unprintable characters, except line feeds. Return any other value unchanged, and HTML."""
         if not isinstance(value, str) or hasattr(value, "__html__"):
             return value
         return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in value)
@@ -172,7 +172,7 @@ def _of_all(record: Record, zone: datetime.tzinfo) -> str:
     if g.exercise is None:
         when = f" (handed in {_time(g.handed_in, zone)})" if g.handed_in else ""
         return f"{g.outcome}{when}: {g.sentence}"
-    return f"A later submission could not be run. In lab {g.lab} these are the points of the one before."
+    return f"A later submission could not be run. In lab {g.lab} these are the points of the submission before it."
 
 
 def _absent(student: str, lab: str, points: float, view: View) -> str:
@@ -194,7 +194,7 @@ def _time(seconds: float, zone: datetime.tzinfo) -> str:
 
 
 def _span(seconds: float) -> str:
-    """Return `2 days 1 hour`: whole days and hours; below an hour, minutes."""
+    """Return a time as words, `2 days 1 hour`: whole days and hours; below an hour, minutes, rounded up."""
     hours, rest = divmod(int(seconds), 3600)
     parts = [(hours // 24, "day"), (hours % 24, "hour"), (0 if hours else -(-rest // 60), "minute")]
     return " ".join(f"{n} {name}{'s' * (n > 1)}" for n, name in parts if n)
@@ -357,8 +357,8 @@ def _kinds(records: Sequence[Record], alike: bool, asks: bool) -> dict[str, str]
 
 
 def _alarms(record: Record) -> list[str]:
-    """Return the reasons why a person should look at a record, except lateness and similarity, which have their own
-    parts of the page.
+    """Return the reasons why a person should look at a record, except lateness and code that is the reference's word for word,
+    which have their own parts of the page.
     """
     g = record.grade
     found = [f for f in record.flags if f != record.late and _WORD_FOR_WORD not in f]

@@ -1,6 +1,6 @@
 """The CSV files beside course.toml: who is in the course, and who asks for another look. Errors name the line.
 
-student,name,email,canvas_id,sis_id,login,moodle_id       the first column must be there: the names of submissions
+student,name,email,canvas_id,sis_id,login,moodle_id       only the first column is needed: what submissions are called
 student,exercise,request,answer                           a request is open until it has an answer, or a change or comment by hand
 """
 
@@ -40,8 +40,8 @@ class Request(NamedTuple):
 
 
 def read_roster(path: pathlib.Path) -> tuple[Student, ...]:
-    """Return the students in a CSV file. Raise PolicyError for a line without a name, or with a name of an earlier
-    line.
+    """Return the students in a CSV file. Raise PolicyError for a line without a student, or with the student of an
+    earlier line.
     """
     students: dict[str, Student] = {}
     for line, cells in _rows(path, ("student",)):
@@ -54,8 +54,8 @@ def read_roster(path: pathlib.Path) -> tuple[Student, ...]:
 
 
 def read_requests(path: pathlib.Path, roster: Sequence[Student], exercises: Collection[str]) -> tuple[Request, ...]:
-    """Return the requests in a CSV file, in order. Raise PolicyError for an exercise that does not exist, or a student who is not on
-    the roster.
+    """Return the requests in a CSV file, in order. Raise PolicyError for an exercise that does not exist, a line without a student, or
+    a student who is not on the roster, if there is one.
     """
     known = {s.id for s in roster}
     found = []

@@ -1,6 +1,6 @@
 """Makes the ladder a lab for the grader: its exercises are the rungs, and one package of a student answers all of them
 
-A package is parsed like any other submission, and imported in the jail. The process there has numpy, jaxlib and the given
+A package is parsed like any other submission, and imported in a jail. The process in the jail has numpy, jaxlib and the given
 `xla.py` (and `cc.py`), and neither jax nor jitkit. In another process, jitkit runs the same programs, and the results are compared.
 """
 
@@ -87,7 +87,7 @@ def program_files(exercise: Exercise) -> tuple[CheckFile, ...]:
     ]
     found = []
     known: set[str] = set()
-    for path, source in (("", ""), *hidden):  # first the rung's own programs, with those that are too slow for a save
+    for path, source in (("", ""), *hidden):  # first the rung's own programs, also those too slow to run at each save
         checks = [c for c in Climber(hidden=[(path, source)]).checks([rung]) if c.name not in known]
         known |= {c.name for c in checks}
         found.append(CheckFile(source or rung.programs[1], tuple(checks), f"{exercise.id}_"))

@@ -2,10 +2,11 @@
 
 The code of jitkit comes in two parts. `base` has the modules without exercises; the zygote has them. All other modules
 are sent to each worker with its task. Among them, the module of the graded exercise has the student's functions in it
-(`intake` has spliced it). So no process that runs a student's code contains the reference's function.
+(`intake` has spliced it). Or the zygote has imported all modules with holes (`holes`), and a worker receives the code that
+fills them. In both ways, no process that runs a student's code contains the reference's function.
 
 A check is sent alone, without its sentence, its misconceptions and the words that a message must have (`parts`): only the
-judge needs these. Line numbers stay, since some checks are about lines.
+judge needs these. Line numbers stay, since some checks are about lines. A worker that runs the reference gets the words, too.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class ShippedCode:
 
     def fills(self, exercise: Exercise | None, kept: Collection[str]) -> list[tuple[str, bytes]]:
         """Return the reference's code for all holes (functions that were imported without a body), except those of
-        `exercise` (None: for all). Functions in `kept` have a body and need no code.
+        `exercise`, if it is not None. Functions in `kept` have a body and need no code.
         """
         own = {str(t) for t in exercise.targets} if exercise is not None else set()
         return [(t, code) for t, code in self._marshalled.items() if t not in own and t not in kept]

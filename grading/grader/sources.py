@@ -1,4 +1,4 @@
-"""a file of a submission -> a text with functions in it: modules, notebooks' cells; nothing is run"""
+"""a file of a submission (a module or a notebook) -> its source, as a string; nothing is run"""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def was_handed_out(path: str, text: str | None, labs: Sequence[Lab]) -> bool:
 
 
 def source_of(file: Found, labs: Sequence[Lab]) -> Source:
-    """Return a submitted file as a Source. Raise Invalid if it is not a text, or is called a notebook and is not one."""
+    """Return a submitted file as a Source. Raise Invalid if its bytes are not text, or it is called a notebook and is not one."""
     name = shown(unicodedata.normalize("NFC", file.path))
     try:
         text = file.data.decode(_declared(file) or "utf-8-sig")
@@ -203,7 +203,7 @@ def _without_magics(text: str) -> str:
     lines = text.split("\n")
     for _ in range(
         _MOST_MAGICS
-    ):  # look only where Python fails: by its first letter, a line of a text or of a longer expression may look like a magic
+    ):  # look only where Python fails: a line inside a string or a longer expression may begin like a magic
         broken = _broken_line("\n".join(lines))
         if broken is None:
             return "\n".join(lines)
@@ -215,7 +215,7 @@ def _without_magics(text: str) -> str:
 
 
 def _broken_line(text: str) -> int | None:
-    """Return the line at which Python fails to parse; 0 if it does not say, None for valid Python."""
+    """Return the line at which Python fails to parse a string; 0 if Python does not say, None for valid Python."""
     try:
         tree_of(text)
     except SyntaxError as error:
@@ -226,5 +226,5 @@ def _broken_line(text: str) -> int | None:
 
 
 def _lines(text: str) -> str:
-    """Return a text with Python's line ends."""
+    """Return a string with a line feed for each line end."""
     return text.replace("\r\n", "\n").replace("\r", "\n")

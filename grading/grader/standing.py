@@ -61,12 +61,12 @@ class Record(NamedTuple):
 
     @property
     def late(self) -> str:
-        """A sentence for the student about lateness, or an empty text."""
+        """A remark for the student about lateness; "" if lateness takes nothing off."""
         return "" if self.factor == 1.0 else f"late: counts {100 * self.factor:g} %"
 
     @property
     def by_hand(self) -> str:
-        """A sentence about a mark that was changed by hand, or an empty text."""
+        """A sentence about a mark that was changed or commented on by hand; "" if there is no such mark."""
         if self.mark is None:
             return ""
         changed = "" if self.mark.points is None else f"changed by hand to {self.mark.points:g}: {self.mark.reason}"
@@ -129,7 +129,7 @@ class Standing(NamedTuple):
 
     @property
     def missing(self) -> list[Student]:
-        """The students on the roster who have not handed in anything."""
+        """The students on the roster who have no record: they have handed in nothing, and have no mark by hand."""
         there = {r.grade.student for r in self.records}
         return [s for s in self.policy.roster if s.id not in there]
 
@@ -182,7 +182,7 @@ def standing(
 
     Args:
       labs: the labs whose exercises share a lab's points; without labs each exercise has the points by which it was graded.
-      handins: the hand-ins. A store of an older grader has none; there the rows have the times.
+      handins: the hand-ins. A store of an older grader has none; then the times in `grades` count.
       marks: the changes by hand.
     """
     by_student: dict[str, list[Grade]] = {}
@@ -207,9 +207,9 @@ def standing(
 
 
 def _with_what_was_not_run(records: list[Record], rows: Sequence[Grade], most: Mapping[str, float]) -> list[Record]:
-    """Return the records of a student, with one more before them if a submission could not be run at all. It stands for the last such
-    submission, which may have been for a lab that the student lacks. So it is left out if there are records, and some of every lab in
-    `most`: the labs that anybody has handed in, without bonus labs, and their points.
+    """Return the records of a student, with one more before them if a submission could not be run at all. The added record stands for the
+    last such submission, which may have been for a lab that the student lacks. So it is left out if the student has records of every lab
+    in `most`: the labs that anybody has handed in, without bonus labs, with their points.
     """
     last = {key: row for row in rows for key in (row.submission, row.path)}
     whole = [
@@ -297,8 +297,8 @@ def _of_student(rows: list[Grade], policy: Policy, worth: Mapping[str, int], han
 def _attempts(
     by_submission: Mapping[str, list[Grade]], handins: Sequence[HandIn], rows: Sequence[Grade]
 ) -> list[_Attempt]:
-    """Return the hand-ins of a lab that have grades. If the same is handed in again without a change, the time of the first
-    hand-in counts.
+    """Return the hand-ins of a lab that have grades. If the same functions are handed in several times in a row, the earliest time
+    counts.
     """
     attempts = []
     known = {h.submission for h in handins}

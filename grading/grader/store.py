@@ -1,10 +1,11 @@
-"""The store of grades: one SQLite file, to which rows are only added (but for the settings, which may change)
+"""The store of grades: one SQLite file, to which rows are only added (except in `meta`, the settings, which may change)
 
 - `results` has verdicts on code: the same functions, checks, seed, versions and limits have one verdict, even if
   several students handed them in.
-- `grades` says whose it is: a row for a student, a submission and an exercise.
-- `handins` says what a student handed in for each lab, and when. A row is new if it differs from the one before, so
-  going back to an earlier version is a hand-in, too.
+- `grades` says whose each verdict is: a row for a student, a submission and an exercise (without an exercise, if the
+  submission could not be run at all).
+- `handins` says what a student handed in for each lab, and when. A row is added if it differs from the student's row
+  before it, so going back to an earlier version is a hand-in, too.
 - `marks` says what was changed by hand, by whom, and why; the last row of a student and an exercise counts.
 - `people` says what learning platforms call a student.
 - `expected` has the reference's results.
@@ -77,7 +78,7 @@ class Store:
     """The file in a folder of grades.
 
     Args:
-      folder: its folder. With `write` it is made if it is missing; without, StoreError is raised if it has no store.
+      folder: the folder of grades. With `write` it is made if it is missing; without, StoreError is raised if it has no store.
       write: whether this process writes. StoreError is raised if another process does.
     """
 
@@ -219,7 +220,7 @@ class Store:
         return [Mark._make(row) for row in self._rows("marks", Mark._fields)]
 
     def people(self) -> list[Person]:
-        """Return platforms' names for students, in the order in which they were seen."""
+        """Return what learning platforms call students, in the order in which these names were seen."""
         return [Person._make(row) for row in self._rows("people", Person._fields)]
 
     def _rows(self, table: str, columns: Sequence[str]) -> list[Any]:
@@ -285,14 +286,14 @@ class Store:
         self._insert("marks", row)
 
     def meet(self, people: Sequence[Person]) -> None:
-        """Note platforms' names for students."""
+        """Note what learning platforms call students; what is noted already is not added again."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         for person in people:
             self._insert("people", {**person._asdict(), "at": now})
 
     def _is_a_handin(self, row: HandIn, again: bool) -> bool:
         """Return whether a row is a new hand-in: it differs from the student's last one of this lab, or the student has since
-        handed in something of which nothing could be run. With `again`: it differs from all earlier ones of this lab.
+        handed in something of which nothing could be run. With `again`: its submission differs from all earlier ones of this lab.
         """
         query = "SELECT submission, digest, handed_in FROM handins WHERE student = ? AND lab IS ? ORDER BY id DESC"
         rows = self.database.execute(query, [row.student, row.lab]).fetchall()

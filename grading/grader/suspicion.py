@@ -61,7 +61,7 @@ _SUSPECT_NAMES = frozenset(
         "vars",
     }
 )  # fmt: skip
-# The same modules as attributes of others, such as `warnings.sys`.
+# Suspicious modules that code may also reach as attributes of other modules, such as `warnings.sys`.
 _SUSPECT_ANYWHERE = frozenset(
     {
         "asyncio", "builtins", "ctypes", "fcntl", "gc", "importlib", "linecache", "pkgutil", "runpy", "timeit",
@@ -85,10 +85,10 @@ def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) 
 def keeps_state(nodes: Sequence[ast.AST]) -> bool:
     """Return whether code may keep something from one call to the next.
 
-    It may if the code has a module variable or a default value that is not a constant; `global`, `setattr` or
-    `delattr`; an attribute that begins with two underscores; a decorator that remembers, such as `cache`; a module-level
-    statement other than a function, an assignment or an import; or if a function stores into an object that is neither its
-    parameter nor its local variable.
+    It may if the code has a module variable or a default value that is not a constant (an expression of literals, tuples,
+    names, attributes and operators counts as one); `global`, `setattr` or `delattr`; an attribute that begins with two
+    underscores; a decorator that remembers, such as `cache`; a module-level statement other than a function, an assignment or
+    an import; or if a function stores into an object that is neither its parameter nor its local variable.
     """
     for top in nodes:
         if isinstance(top, ast.FunctionDef):
@@ -238,8 +238,8 @@ def _bare(function: ast.AST) -> str:
 
 
 def grams(source: str) -> list[int]:
-    """Return hashes of runs of tokens. All names count as one token, and so do all numbers: renaming changes nothing. The hashes are
-    sorted, without duplicates, at most 2,000.
+    """Return hashes of the runs of `_GRAM` tokens in a source. All names count as one token, and so do all numbers: renaming changes
+    nothing. The hashes are sorted, without duplicates, at most 2,000.
     """
     kinds: list[str] = []
     with contextlib.suppress(tokenize.TokenError, SyntaxError, IndentationError):

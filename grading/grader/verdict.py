@@ -1,7 +1,7 @@
 """bytes from a worker -> outcome: a check's answer, from which only the value is used
 
 A frame is a length and JSON, with nothing before or after it. It contains plain data of known kinds and bounded size.
-Anything else is PROTO: the answer breaks the rules, and this is never our fault.
+Anything else gets the status PROTO: the answer breaks the rules, and this is never our fault.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FIXED_ALONE = (
     "Your result is right here, but does not count yet: it is the same for all inputs. It counts once another check of this exercise "
     "passes, one whose right result depends on its inputs; so far none does."
 )
-_LIMITS = {
+_LIMITS = {  # the class of an error -> words of which its message has one, if a limit was reached; and the sentence for the student
     "MemoryError": ("", "It asked for more memory than a check may have."),
     "OSError": ("File too large|No space left|Cannot allocate", "It wrote more than a check may write."),
     "RuntimeError": ("can't start new thread", "It started more threads than a check may have."),
@@ -78,7 +78,7 @@ def outcome_of(
       starved: whether the system ended a process because memory was used up.
       seconds, spent: the time that the check may take, and the time that it took, by the clock.
       limited: whether the check's process computed for as long as it may.
-      imports: the time that the import before it may take.
+      imports: the time that the import before the check may take.
     """
     if trouble == "import":
         return Outcome(check, None, Status.TIME, endless_import(imports), seconds=spent, imported=False)
@@ -100,7 +100,7 @@ def outcome_of(
         value = frame["value"]
         output = frame["output"]
         if not isinstance(output, str) or len(output) > 20_000:
-            raise ProtocolError("what it printed is not a text")
+            raise ProtocolError("what it printed is not a string, or is too long")
         _see_that_it_is_plain(value)
     except (ProtocolError, KeyError) as error:
         return Outcome(
@@ -115,8 +115,8 @@ def outcome_of(
 
 
 def without_fixed_alone(results: Sequence[CheckResult]) -> list[CheckResult]:
-    """Return the verdicts on an exercise. If only checks pass whose right result is the same for all inputs, they do not pass either:
-    an answer that returns anything would pass some of them, and none of the others.
+    """Return the verdicts on an exercise. If only `fixed` checks pass, whose right result is the same for all inputs, they do not count
+    as passed: a function that ignores its arguments could pass them. If all checks of the exercise are `fixed`, the verdicts stay.
     """
     varies = [result for result in results if not result.check.fixed]
     if not varies or any(result.status == Status.PASS for result in varies):
@@ -139,7 +139,7 @@ def end_of(worker: Worker) -> tuple[int | None, bool, float]:
 
 
 def stands(outcome: Outcome) -> bool:
-    """Return whether the verdict of a process's first check is final."""
+    """Return whether the verdict on the first check in a process is final."""
     return outcome.value is not None and not outcome.trouble and not misses_jax(outcome)
 
 
@@ -151,7 +151,7 @@ def misses_jax(outcome: Outcome) -> bool:
 
 
 def place_of(line: Any) -> tuple[str, int] | None:
-    """Return the file and the line that a result names, if it names any."""
+    """Return the file and the line that a result names; None if it does not name both."""
     return (line[0], line[1]) if is_place(line) and line[1] is not None else None
 
 

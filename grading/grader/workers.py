@@ -79,8 +79,8 @@ class Workers:
 
     def zygote(self, packages: str, imported: bool, exercise: Exercise | None = None) -> Zygote:
         """Return the jail with these packages, which is started on first use; with an exercise, return the jail's branch for
-        it. `imported` says whether jitkit, with holes, is already imported there. JAXLIB means the jail for packages from
-        scratch.
+        it. `imported` says whether jitkit, with holes, is already imported in the jail. JAXLIB means the jail for packages from
+        scratch, which has the ladder's modules and not jitkit.
         """
         key = packages, imported
         while key not in self.zygotes:
@@ -119,7 +119,7 @@ class Workers:
             self.zygotes.popitem()[1].close()
 
     def read(self, path: pathlib.Path, only: Sequence[str], whole: Collection[str] = ()) -> Reading:
-        """Read a submission: see `intake.read_submission`. Raise JailError if the intake process ends, and a new one does, too."""
+        """Read a submission: see `intake.read_submission`. Raise JailError if the intake process ends, and a new one, too."""
         for attempt in range(2):
             if self.reader is None:
                 command = [sys.executable, "-m", "grading.grader.intake", str(self.labs)]
