@@ -5,18 +5,19 @@ For each exercise:
     fresh       the generated files are what the generator would write now
     stub        the stub, put in place, fails every check, and with its own NotImplementedError
     solution    the reference's function, as a learner's, passes every check, on several seeds
-    drawn       what is right depends on the seed in each check, or the check says with `fixed=` why it does not
+    drawn       if a function takes arguments: in each check that is not of random programs, the right result depends on the seed, or the
+                check says with `fixed=` why it does not; not all of these checks are `fixed`
     right       right answers that are written in another way pass every check, too
     mutants     three or more plausible wrong answers fail, each on a check that is against its misconception
     planted     a function that does nothing but raise makes a check fail: the learner's function is what runs
-    programs    there are random programs, or the manifest says why not
+    checks      there are three or more for learners, a hidden one, and one of random programs, or the manifest says why it has none
     reach       the random programs call each function that takes arguments: if it raises, one of them fails
-    secret      no long line of the solution is in the files of the lab's folder
+    secret      no long line of the solution is in the files of the lab's folder, except `mutants.py`
 
-There are hundreds of proofs. Each runs the learners' checks and the hidden ones in one process of its own, a copy of a process that
+There are hundreds of proofs. Most run checks, the learners' and the hidden ones, in a process of their own, a copy of a process that
 has already imported what no proof changes (`processes.Forks`).
 
-A proof that fails is reported with what it found; `python -m grading verify` ends with 1 then.
+A proof that fails is reported with what it found; then the exit status of `python -m grading verify` is 1.
 """
 
 from __future__ import annotations
@@ -240,8 +241,8 @@ class _Prover:
         graded: bool = False,
         wanted: Callable[[Check], bool] = lambda check: True,
     ) -> Verdict:
-        """Return the verdict of all checks, or of those that are `wanted`, on the reference's functions; the texts in `changed` stand in
-        place of theirs. With `graded`, as many random programs run as in grading.
+        """Return the verdict of all checks, or of those that are `wanted`, on the reference's functions; the sources in `changed` replace
+          those of their targets. With `graded`, as many random programs run as in grading.
         """
         sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets} | changed
         text = _preamble(self.lab) + "\n\n\n".join(sources.values()) + "\n"

@@ -8,6 +8,7 @@ For each rung:
                 the rungs that it needs are below it
     wrong       twelve or more wrong versions fail; the first program that a version fails is against what its author believes, and its
                 author is asked the version's question
+    programs    there are six or more for learners and two or more hidden ones, all with different names
     jitkit      runs every program (else nothing is compared)
 """
 

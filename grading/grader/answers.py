@@ -1,4 +1,4 @@
-"""texts of a submission -> for each exercise its functions, spliced into jitkit as code, or why not; nothing is run"""
+"""sources of a submission -> for each exercise its functions, spliced into jitkit as code, or why not; nothing is run"""
 
 from __future__ import annotations
 
@@ -123,9 +123,9 @@ class Answers:
         the course hands out has it, other files do not count.
 
         Raises:
-          Invalid: several files, or two cells with the same grade id, have different versions of it.
-          SpliceError: no file has it, and one that may have it is not Python.
-          LookupError: no file has it, or its stub.
+          Invalid: several files, or two cells with the same grade id, have different versions of the function.
+          SpliceError: no file has it, and a file that may have it is not Python.
+          LookupError: no file has it or its stub.
         """
         found: list[tuple[ast.AST, LearnerFile]] = []
         stubs: list[LearnerFile] = []
@@ -207,7 +207,7 @@ class Answers:
 
 
 def _is_ours_by_name(path: str, lab: Lab) -> bool:
-    """Return whether a file has the name of one that the course hands out, and lies in the lab's folder. It is preferred to other files."""
+    """Return whether a file has the name of one that the course hands out, and lies in the lab's folder. Such a file is preferred."""
     place = pathlib.PurePosixPath(path)
     return place.parent.name == lab.name and place.name in _HANDED_OUT
 

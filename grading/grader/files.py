@@ -1,4 +1,4 @@
-"""a student's folder, archive or file -> the texts in it that may be answers; nothing is run, nothing is unpacked to
+"""a student's folder, archive or file -> the files in it that may contain answers; nothing is run, nothing is unpacked to
 disk
 
 The functions here that read a submission may raise `Invalid`; its message is the sentence that the student reads.
@@ -143,7 +143,7 @@ def functions_in(data: bytes) -> frozenset[str]:
 
 
 class _Budget:
-    """Counts the files and bytes of a submission, which may not be too many, and collects what is passed over."""
+    """Counts the files and bytes of a submission, raises Invalid if they are too many, and collects what is passed over."""
 
     def __init__(self, zone: datetime.tzinfo) -> None:
         self.zone = zone

@@ -92,8 +92,8 @@ def _misplaced(file: LearnerFile, target: Target) -> Iterator[tuple[int, str]]:
 
 
 def _functions(body: Sequence[ast.stmt], place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Function]]:
-    """Yield the functions of a module or class, each with its place. The place is a tuple: the names of the classes around it, a "" for each
-    `if`, `try`, `with` or loop, and its own name.
+    """Yield the functions of a module or class, each with its place. The place is a tuple: the names of the classes around the function,
+    a "" for each `if`, `try`, `with` or loop, and the function's name.
     """
     for node in body:
         if isinstance(node, Function):

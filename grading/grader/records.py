@@ -22,7 +22,7 @@ class ItemStatus(enum.StrEnum):
     TODO = "todo"  # a stub, or, in a package of the student's own, the reference's function
     BROKEN = "broken"  # it cannot be read as Python, or cannot be spliced
     MISSING = "missing"  # nothing
-    INVALID = "invalid"  # an answer that is not run: two that differ, one in the wrong place, one that imports another file handed in
+    INVALID = "invalid"  # an answer that is not run: two that differ, one in the wrong place, or one that imports another file
 
 
 class GradeStatus(enum.StrEnum):

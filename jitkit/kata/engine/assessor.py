@@ -1,7 +1,7 @@
 """an exercise + a learner's files -> verdict
 
 The checks of an exercise run twice: with the reference, whose results are right, and with the learner's functions in
-its place. `Assessor` keeps the reference's results, in memory and in a folder, so that they are computed once.
+place of the reference's. `Assessor` keeps the reference's results, in memory and in a folder, so that they are computed once.
 """
 
 from __future__ import annotations
@@ -197,10 +197,10 @@ class Assessor:
         return known
 
     def remembered(self, job: Job, spare: Spare | None = None) -> list[Outcome]:
-        """Return the outcomes of a job: those kept in memory or in the folder; the others from a run, after which they
-        are kept, too. Only the reference's and a mutant's outcomes can be kept, since they are the same each time.
-        Outcomes of random programs are kept apart from the others, since they change with each draw. A group with a
-        TIME in it is not kept.
+        """Return the outcomes of a job: those that are kept, in memory or in the folder, and for the missing checks those of
+        a run, which are kept, too. Only the reference's and a mutant's outcomes can be kept, since they are the same each
+        time. Outcomes are kept in two groups: those of random programs, which change with each draw, and all others. A
+        group in which a check took too long is not kept.
         """
         drawn = (
             {c.name for c in load_checks(job.checks_source, job.checks_path) if c.drawn} if job.climb is None else set()
@@ -308,7 +308,7 @@ def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
     )
 
 
-_COUNT = re.compile(r"^-?\d+$|: (1|1 to \d+|\d+)'?$")  # a count: a whole number, or a text of lab 10 that ends in one
+_COUNT = re.compile(r"^-?\d+$|: (1|1 to \d+|\d+)'?$")  # a count: a whole number, or a string of lab 10 that ends in one
 
 
 def _places_of(value: Plain, where: str) -> Iterator[tuple[int, int, Plain]]:

@@ -3,9 +3,9 @@
 Like `climbing`, this module is loaded by its path, without jitkit. The package runs with `xla`, and with `cc` if it
 imports that. The reference has neither, and returns the expected answers.
 
-A package's C is watched. We put lines before its text that count how often it evaluates `exp` and other functions of
-C's library, and how much of C's stack `run` uses. Its machine code says which functions of other libraries it calls,
-and how many static bytes it has.
+A package's C is watched. We put lines before each C source that count how often it evaluates `exp` and other functions of
+C's library, and how much of C's stack `run` uses. The machine code says which functions of other libraries it calls, and
+how many static bytes it has.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 
 COUNTED = ("exp", "tanh", "sin", "cos", "log")  # functions of C's library
 _MARK = 165  # the bytes behind an array's end
-MOST_STATIC, MOST_STACK = 2048, 16384  # bytes: a text of C may have a few static numbers, and a tile on the stack
+MOST_STATIC, MOST_STACK = 2048, 16384  # bytes: a C source may have a few static numbers, and a tile on the stack
 
 
 def _is_package() -> bool:
@@ -69,12 +69,12 @@ def behind(
 
     The numbers among the keyword arguments are bounds. A count within its bound is returned as the bound, as the
     reference does; a count without a bound is left out. Also returned are the C's static bytes and its stack, which have
-    fixed bounds (the C should work in memory from `cc.alloc`); how many programs XLA ran; whether `cc` ran one; and how
-    often the C wrote something behind the end of an array.
+    fixed bounds (the C should work in memory from `cc.alloc`); how many programs XLA ran; whether `cc` ran a program; and
+    how often the C wrote something behind the end of an array.
 
     Args:
-      compiled: texts of C.
-      loops: outermost loops in these texts.
+      compiled: how many C sources are compiled.
+      loops: how many outermost loops these sources have.
       memory: bytes alive at one time.
       kept: bytes alive after the call.
       evaluations: how often the C evaluates functions of C's library (`{"sin": 100}` counts sinf, too).
@@ -252,9 +252,10 @@ def _plain_names(name: str) -> set[str]:
 
 
 def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -> dict[str, Any]:
-    """Return a program's result after `core.optimise`, the names of the primitives in its remaining equations, and
-    whether it has as many arguments and constants as before, has the same results to the bit (if there are no calls in
-    it), and has itself stayed as it was. The reference, which has no `optimise`, returns the names `left`.
+    """Return a program's result after `core.optimise`, the names of the primitives in the equations that remain, and
+    whether the new program has as many arguments and constants as the old one, and the same results to the bit (if there
+    are no calls in it), and the old program was not changed. The reference, which has no `optimise`, returns the names
+    `left`.
     """
     closed = jk.make_jaxpr(f)(*args)
     names = list(left)

@@ -10,7 +10,7 @@ program, run with the reference and the same seed, returns the right result.
         return jk.core.eval_jaxpr(f(x, y).jaxpr, (), x, y)
 
 `jk` is jitkit with the learner's functions in it, `rng` a `numpy.random.Generator`. Inputs should be random, so that a
-hard-coded answer fails. A check may return numbers, texts, arrays, jaxprs, types, trees, lists, tuples and dicts of
+hard-coded answer fails. A check may return numbers, strings, arrays, jaxprs, types, trees, lists, tuples and dicts of
 them, and
 
     raised(f, *args, parts=[...])    the error that a call ends in. Its message must have the parts, which the text of the exercise
@@ -19,9 +19,9 @@ them, and
     run_by_numpy(jaxpr, *args)       what a program computes, without compiling it
     Unordered(values)                values in any order
 
-`module(jk, "kata.subjects.quiz")` is a module of `jk` that is not an attribute of it. `modules_of_jax(program)` runs a
-program and says which modules of the real JAX it used on the way: there should be none if the program is the learner's
-work.
+`module(jk, "kata.subjects.quiz")` is a module of `jk` that is not an attribute of it. `modules_of_jax(program)` calls a
+function without arguments, and returns the names of the modules of the real JAX whose functions are called meanwhile: there
+should be none if the work is the learner's.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def modules_of_jax(program: Callable[[], Any]) -> list[str]:
 
 @functools.lru_cache(maxsize=64)
 def load_checks(source: str, path: str) -> tuple[Check, ...]:
-    """Return the checks that a `checks.py` defines, in its order. A text is executed only once; its checks are cached."""
+    """Return the checks that a `checks.py` defines, in its order. A source is executed only once; its checks are cached."""
     with _loading:
         _collected.clear()
         exec(compile(source, path, "exec"), {"__name__": "checks", "__file__": path})

@@ -1,6 +1,6 @@
 """a generator, or a list of numbers -> the choices that a random program is made of
 
-A writer of programs asks for numbers in turn. They are kept, so that the program can be written again. With fewer or
+A writer of programs asks for numbers in turn. The numbers are kept, so that the program can be written again. With fewer or
 smaller numbers the program becomes simpler: the first option of each choice is the plainest, and after the end of the
 list the first option is always taken. This is how programs that show a difference are shortened.
 """

@@ -4,7 +4,7 @@ The ladder judges a whole package by its results. Its programs take `(jk, rng)`,
 another process runs the same program with `jitkit`. This module is loaded by its path (`worker`), without jitkit: in the process of a
 learner's package, neither jitkit nor jax can be imported, and `xla` is ours.
 
-    @program("07", "...")      collects a program;   raised(f, *args, parts=[...])  is the error that a call ends in, or its result
+    @program("07", "...")      collects a program;   raised(f, *args, parts=[...])  is the error that a call raises, or else its result
     jaxpr(closed)              a jaxpr: compared up to names
     counted(f, *args, compiled=1, executed=1, copied=0)      the result, and the counts of what XLA did during the call
     text(jk, f, *args)         `lower(f, *args)`, compared by running it
@@ -72,7 +72,7 @@ def compiled(path: str, source: str) -> CodeType:
 def load_programs(files: Sequence[Sequence[str]]) -> list[Program]:
     """Return the programs in some files, each a path and a text."""
     sys.modules["climbing"] = sys.modules[__name__]
-    for name in ("behind", "drawing") if __package__ else ():  # a grader has no package here, and brings both itself
+    for name in ("behind", "drawing") if __package__ else ():  # in the grader this module is in no package, and both are there already
         sys.modules[name] = importlib.import_module(f".{name}", __package__)
     collected.clear()
     for path, source in files:

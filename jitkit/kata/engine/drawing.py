@@ -1,15 +1,16 @@
-"""a random generator -> random functions, as texts, and functions with which programs of the ladder run them
+"""a random generator -> random functions, as Python source, and functions with which programs of the ladder run them
 
 Like `climbing`, this module is loaded by its path, without jitkit, and programs import it: `from drawing import pick`.
-A random function is a text, such as `n.where(x > 0, n.sin(x) * y, x)`. The text is the key of its result, so that a
-difference names it.
+A random function is drawn as source, such as `n.where(x > 0, n.sin(x) * y, x)`. The source is the key of the function's
+result, so that a difference names the function.
 
     pick(rng, a, b)            draws one of some values;   fill(template, draw)  puts what `draw()` returns in place of each `{}`
     vector_functions(...)      draws nested functions of two vectors;   carry(rng, parts)  draws the carry of a loop
     function(jk, rng, ...)     draws a function of six arrays, by a grammar;   world(rng, ...)  draws arrays of several types for it
-    in_one(jk, f, *trees)      computes at once; jitkit by one program, which is faster
-    halves(jk, calls)          computes every other call at once, and the rest by one program
-    settled(x), told(jk, x)    results without the kind of a number that is not finite; with the weakness of each number
+    in_one(jk, f, *trees)      calls f operation by operation; in jitkit by one program, which is faster
+    halves(jk, calls, at_once) computes every other call by `at_once`, and all other calls by one program
+    settled(x)                 returns a result with nan for each float that is not finite
+    told(jk, x)                returns a result that shows, for each number, whether its type is weak
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ def pick(rng: Any, *found: Any) -> Any:
 
 
 def deck(rng: Any, some: Sequence[Any]) -> Iterator[Any]:
-    """Yield values for ever, in a random order: each of them comes once before any comes twice."""
+    """Yield values for ever, in a random order: each of them comes once before one comes twice."""
     while True:
         yield from (some[i] for i in rng.permutation(len(some)))
 
 
 def fill(template: str, draw: Callable[[], str]) -> str:
-    """Return the text of a template, with what `draw()` returns in place of each `{}`."""
+    """Return a template with what `draw()` returns in place of each `{}`."""
     first, *rest = template.split("{}")
     return first + "".join(draw() + part for part in rest)
 
@@ -72,7 +73,7 @@ JOINED = (  # templates that join two expressions or more
     "jk.jit(lambda a, b: a * b - y)({}, {})", "n.dot(n.reshape({}, (-1, 1)) * {}, x)",
     "jk.lax.scan(lambda c, r: (c * 0.5 + r[0], r[0] * r[1] + c[0]), x, ({}, {}), reverse=True)[1]",
 )  # fmt: skip
-TURNED = (  # templates with integers, truth values, other shapes, several results of which one counts, and what was refused before
+TURNED = (  # templates with integers, truth values, other shapes, several results of which one counts, and a call that fails first
     "({}) * np.int32([1, 0, 2, -1])", "n.sum(({}) > 0.5) * {}", "({}).astype(np.int32) * {}", "n.broadcast_to({}, (2, 4))[1]",
     "n.transpose(n.full((2, 1, 4), {}), (1, -1, 0))[0, :, 1]", "n.matmul(n.reshape({}, (2, 2)), n.reshape({}, (2, 2))).reshape(4)",
     "jk.jit(lambda a, b: (b, a, a * b, 3, a))({}, {})[2]", "jk.lax.cond(i > 1, lambda a: (a, a, 2), lambda a: (x, a, 3), {})[0]",
@@ -114,7 +115,7 @@ def vectors(rng: Any) -> list[np.ndarray]:
 def vector_functions(
     jk: Any, rng: Any, templates: Sequence[Sequence[str]], count: int, of: slice
 ) -> Iterator[tuple[str, Callable[[Any, Any], Any], Sequence[np.ndarray]]]:
-    """Yield functions, each with its text and two vectors to call it on: one function for each template, then `count` random ones, up to
+    """Yield functions, each with its source and two vectors to call it on: one function for each template, then `count` random ones, up to
     three templates deep. `of` is the slice of `vectors` from which the vectors for random functions are drawn.
 
     Leave out a random function with both a quotient and a maximum if one of its vectors contains 0: the derivative of the maximum then has
@@ -133,7 +134,7 @@ def vector_functions(
 
 
 def caught(jk: Any, x: Any) -> Any:
-    """Return x after a product that does not fit, in a jitted function."""
+    """Return x after a jitted function has failed with a TypeError: it multiplies vectors of different lengths."""
     try:
         return jk.jit(lambda a: jk.numpy.matmul(jk.numpy.sin(a), a[1:]))(x)
     except TypeError:
@@ -176,13 +177,13 @@ ASKED = {  # more: what has no equation of its own
 
 
 def joined(*grammars: dict[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Return a grammar with the templates of several ones."""
+    """Return a grammar with the templates of several grammars."""
     return {kind: [t for grammar in grammars for t in grammar.get(kind, ())] for kind in GRAMMAR}
 
 
 def grown(rng: Any, grammar: dict[str, Sequence[str]], leaves: dict[str, Sequence[str]], kind: str, depth: int) -> str:
-    """Draw an expression of a kind, at most `depth` templates one in the other. Functions with rounded results, and the questions, get
-    exact operands, so that no answer depends on a rounding.
+    """Draw an expression of a kind, at most `depth` templates one in the other. Functions with rounded results (N) and comparisons (B)
+    get exact operands, so that no truth value depends on a rounding.
     """
     if kind in "fi" or (depth == 0 and kind != "N"):
         return str(pick(rng, *leaves[kind]))
@@ -218,7 +219,8 @@ def world(
     rng: Any, floats: Sequence[str], integers: Sequence[str], odd: bool = True, ranked: bool = False
 ) -> dict[str, np.ndarray]:
     """Draw arrays of these dtypes whose shapes go together, by name: x, y, c and d floats; i, j and k integers; p and q truth values.
-    With `ranked`, all have one number of axes, or none, but c, d and k have some: then JAX writes no equation for broadcasting.
+    With `ranked`, all arrays have the same number of axes, or none (c, d and k always have some): then JAX writes no equation for
+    broadcasting.
     """
     whole = pick(rng, (2, 3), (3,), (), (3, 1), (2, 1, 3), (1, 1), (0, 2), (4,))
     kinds = [
@@ -238,7 +240,7 @@ def world(
     return found
 
 
-LEAVES = {  # by kind; operators always have an operand from the capital ones, which are Arrays or traced
+LEAVES = {  # by kind; an operator always has an operand of a kind in capitals, which is an Array or traced
     "F": "xy", "I": "ij", "B": "pq", "f": ("2.0", "0.5", "-1.5", "0.0", "np.float32(2)", "c", "d", "c"), "i": "1230kk",
 }  # fmt: skip
 SIX = "xyijpq"
@@ -247,8 +249,8 @@ SIX = "xyijpq"
 def function(
     jk: Any, rng: Any, grammar: dict[str, Sequence[str]], arrays: dict[str, Any], count: int, depth: int = 2
 ) -> tuple[str, Callable[..., Any]]:
-    """Draw a function of x, y, i, j, p and q that computes `count` values, and returns some of them or all; it closes over c, d and k.
-    Return its text, and the function.
+    """Draw a function of x, y, i, j, p and q that computes `count` values, and returns the first or all of them; it closes over c, d and k.
+    Return its source, and the function.
     """
     parts = [grown(rng, grammar, LEAVES, pick(rng, *"FIBN"), depth) for _ in range(count)]
     parts = [part if rng.integers(6) else pick(rng, "x", "i", "p", "c", "2.5", "3", "0.0", parts[0]) for part in parts]
@@ -260,7 +262,7 @@ def function(
 
 
 def carry(rng: Any, parts: Iterator[tuple[str, str]], at: int = 0) -> tuple[list[str], list[str], Callable[..., str]]:
-    """Draw one to four parts of a loop's carry `c`, whose first part is `c[at]`. `parts` yields pairs of texts: an
+    """Draw one to four parts of a loop's carry `c`, whose first part is `c[at]`. `parts` yields pairs of strings: an
     initial value, and a template of the value after one step. Return the initial values, the filled templates, and the
     function `put(i, text)` that fills a template for part i. It replaces `old` by part i, and `next` by the vector that
     follows part i among the parts; by part i itself if that is not a vector.
@@ -336,8 +338,8 @@ def settled(result: Any) -> Any:
 
 def told(jk: Any, tree: Any, arrays: bool = True) -> Any:
     """Return a result as a tree in which each list, tuple or dict is a pair: the name of its type, and its parts. A number comes with its
-    product with a small number of its kind, int8 or float16, and an array, if `arrays` is true, with that of no row: the dtype of the
-    product shows whether it is weakly typed.
+    product with a small number of its kind, int8 or float16; an array, if `arrays` is true, with this product of none of its rows. The
+    dtype of the product shows whether the number or array is weakly typed. Truth values and None come alone.
     """
     if type(tree) in (list, tuple, dict):
         return type(tree).__name__, [told(jk, v, arrays) for v in (tree.values() if type(tree) is dict else tree)]

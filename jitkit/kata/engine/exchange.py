@@ -235,7 +235,7 @@ def _compiled(function: Function, target: Target, path: str, flags: int) -> Code
 
 
 def _parameters(function: Function) -> str:
-    """Return a text of a function's parameters: their names, kinds and default values."""
+    """Return a string that is equal for functions whose parameters have equal names, kinds and default values."""
     args = function.args
     several = [[arg.arg for arg in kind] for kind in (args.posonlyargs, args.args, args.kwonlyargs)]
     rest = [arg and arg.arg for arg in (args.vararg, args.kwarg)]

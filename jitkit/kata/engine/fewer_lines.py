@@ -1,4 +1,4 @@
-"""the text of a program -> texts with fewer lines, some of which may still show the same difference."""
+"""the source of a program -> sources with fewer lines, some of which may still show the same difference"""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ class Member(NamedTuple):
 
     Attributes:
       name: without the class.
-      value: the method; for a value its type as text, or "" if it has no annotation.
-      told: the description of a value, or an empty text.
+      value: the method; for a value its type as a string, "" if it has no annotation.
+      told: the description of a value; "" for a method, or if there is no description.
       is_value: whether it is a value.
     """
 

@@ -56,8 +56,8 @@ _right: list[tuple[str, str, str, int]] = []  # the exercise, `how`, the target,
 
 
 def edit(exercise: str, misconception: str, hint: str, old: str, new: str, *, target: str = "") -> None:
-    """Make a mutant from the reference: replace `old`, which occurs once in it, by `new`. In an exercise of several
-    functions, `target` is the dotted name of one.
+    """Make a mutant from the reference's function: replace `old`, which occurs once outside of its docstring, by `new`. In
+    an exercise of several functions, `target` is the dotted name of the one to change.
     """
     line = _caller_line()
     _collected.append(Mutant(exercise, misconception, hint, f"edit at line {line}", line, (old, new), "", target))
@@ -66,7 +66,7 @@ def edit(exercise: str, misconception: str, hint: str, old: str, new: str, *, ta
 def mutant(
     exercise: str, misconception: str, hint: str, *, target: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that makes a function a mutant. It may have any name; it takes the parameters of the reference."""
+    """Return a decorator that makes a function a mutant. The function may have any name; it takes the reference's parameters."""
     line = _caller_line()
 
     def collect(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -79,8 +79,8 @@ def mutant(
 
 
 def also_right(exercise: str, how: str, *, target: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that makes a function a right answer to an exercise. It may have any name. It takes the
-    parameters of the reference, and its body imports everything that the exercise's file does not.
+    """Return a decorator that makes a function a right answer to an exercise. The function may have any name. It takes the
+    parameters of the reference, and its body imports everything that it needs and the exercise's file does not import.
 
     If an exercise has several targets, their functions with the same `how` are one answer.
     """

@@ -17,7 +17,7 @@ _one_at_a_time = threading.Lock()
 
 
 def tree_of(source: str | bytes, filename: str = "<unknown>") -> ast.Module:
-    """Return the syntax tree of a text. Only one thread parses at a time: Python 3.11 has one counter of depth for all threads, and
+    """Return the syntax tree of Python source. Only one thread parses at a time: Python 3.11 has one counter of depth for all threads, and
     if two of them parse at once, one of them sometimes ends in a SystemError.
 
     Raises:
@@ -52,7 +52,7 @@ def names_used(node: ast.AST) -> set[str]:
 
 @functools.lru_cache(maxsize=1024)
 def globals_used(node: ast.stmt) -> frozenset[str]:
-    """Return the free names of a function, which belong neither to it nor to a function, class, lambda or comprehension in it: `y` in
+    """Return the free names of a function: those that are local neither to it nor to a function, class or the like in it, as `y` in
     `def f(x): return [x + y for z in x]`. (So if a notebook also has `x = f(3.0)`, this does not count as a helper of f.)
     For any other statement, return the names that it reads or assigns in its own scope, and the free names of functions and the like in it.
     """
@@ -132,8 +132,8 @@ def _declared(body: Iterable[ast.AST]) -> set[str]:
 
 
 def _free_in_class(body: Sequence[ast.AST]) -> set[str]:
-    """Return the free names of the body of a class. Its methods do not see its names; and before a name is bound, as in `x = x`, the
-    class reads the one around it.
+    """Return the free names of the body of a class. Its methods do not see its names. Before the class binds a name, as in `x = x`, it
+    reads the name of the scope around it.
     """
     found, bound = _declared(body), set[str]()
     for statement in body:

@@ -4,7 +4,7 @@ else in the module
 A learner's `import jitkit.numpy as np` stands beside the function, and the module around the exercise may have another
 `np`, which is numpy. Such an import is put into the function itself, where it hides the module's: the function means
 what its author wrote, and the reference around it does not change. Built-in functions are treated in the same way: in a
-module that defines its own `max`, a learner's `max` is Python's, unless they bound another. If the function calls a
+module that defines its own `max`, a learner's `max` is Python's, unless the learner's file binds it. If the function calls a
 function of another exercise, which is mostly in another module, an import of that function is put in, too.
 
 An import from a room (a package of jitkit) that the module does not import from is put into the function, too: at the
@@ -117,7 +117,7 @@ def _of_a_sibling(name: str, file: LearnerFile) -> ast.stmt:
 
 def _other_imports(file: LearnerFile, known: Mapping[str, str]) -> dict[str, ast.stmt]:
     """Return the imports to put into a learner's functions, by name: those whose name has another meaning in the reference's
-    module, and those that `_comes_later` names. A builtin whose name the module defines anew gets an import from `builtins`.
+    module, and those for which `_comes_later` is true. A builtin whose name the module defines anew gets an import from `builtins`.
     """
     found: dict[str, ast.stmt] = {}
     bound = {name for node in file.tree.body for name in names_bound(node)}

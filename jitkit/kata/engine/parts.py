@@ -227,7 +227,7 @@ def _is_type_expression(value: Any) -> bool:
 
 
 def _own_docstring(value: Any) -> str:
-    """Return the docstring of a module, function or class; for an instance of a private class, the class's; else an empty text."""
+    """Return the docstring of a module, function or class; for an instance of a private class, the class's; else ""."""
     if _is_type_expression(value):
         return ""
     if inspect.ismodule(value) or callable(value) or isinstance(value, property):
