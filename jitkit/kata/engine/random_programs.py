@@ -30,7 +30,7 @@ Writer = Callable[[Choices], str]
 Code = tuple[
     CodeType, CodeType, CodeType | None
 ]  # all lines but the last; the last as it is; its function and arguments, if it is a call
-Given = tuple[str, list[int], CodeType, CodeType, CodeType | None]  # a text, the choices that led to it, and its code
+Given = tuple[str, list[int], CodeType, CodeType, CodeType | None]  # a program, the choices that led to it, and its code
 
 _IMPORTS = "import numpy as np\n\nimport jitkit as jax\nimport jitkit.numpy as jnp\nfrom jitkit import lax\n"
 
@@ -72,7 +72,7 @@ def random_programs(
     NotImplementedError (a function is still to be written), ImportError and MemoryError.
 
     Args:
-      rng: a `numpy.random.Generator`; or `Choices`, for the one program that they make; or the text of one.
+      rng: a `numpy.random.Generator`; or `Choices`, for the one program that they make; or the source of one program.
       count, graded: the most programs after a learner's save, and in grading, if the course does not change `GRADED`.
       types: whether the weak types of the results belong to the result, too.
       by_numpy: whether the last expression is a call to be traced, and computed by numpy without a compiler; if not, it runs as it is.
@@ -103,8 +103,8 @@ def _as_many(run: Callable[[], Ran], count: int) -> list[Ran]:
 
 @contextlib.contextmanager
 def _compiling_once(jk: Any) -> Iterator[None]:
-    """Within the block, compile each text only once: most of these programs call the same few functions, and compiling
-    takes most of their time.
+    """Within the block, compile each StableHLO text only once: most random programs call the same few functions, and
+    compiling takes most of their time.
     """
     runtime: Any = importlib.import_module(f"{jk.__name__}.runtime")
     compile_text = runtime.compile_text

@@ -58,7 +58,7 @@ class Job(NamedTuple):
     seed: int = 0
     uses_xla: bool = False
     seconds: float = 20.0  # one check, or the import, may take this long
-    is_experiment: bool = False  # `checks` is an experiment, whose `measure` is wanted
+    is_experiment: bool = False  # whether `checks_source` is an experiment, whose `measure` is wanted, and not checks
     quick: bool = False  # whether an experiment measures fewer and smaller things
     climb: Climb | None = None
     executables: str = ""  # the folder where compiled programs are kept; "": nowhere

@@ -1,8 +1,8 @@
 """a random program that shows a difference -> the shortest program found that shows one, too
 
 First the choices by which the program was written are made fewer and smaller (`shorter`), then its lines are made fewer. In each round,
-all such programs are run with the learner's functions and with the reference, in one process each, and the shortest one that still shows
-a difference is taken.
+such programs, at most `_MOST`, are run with the learner's functions in one process and with the reference in another, and the shortest
+one that still shows a difference is taken.
 """
 
 from __future__ import annotations

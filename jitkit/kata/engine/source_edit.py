@@ -1,6 +1,6 @@
-"""source + functions -> source: replaces functions in a text, and leaves every other line unchanged
+"""source + functions -> source: replaces functions in a file's source, and leaves every other line unchanged
 
-`reset` uses it on a learner's file, and `export` on the reference's modules.
+`reset` uses this on a learner's file, and `export` on the reference's modules.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _has_open_text(function: Function) -> bool:
 
 
 def replace_functions(source: str, replacements: Mapping[str, str], own_decorators: bool = True) -> str:
-    """Return the source with functions, by their dotted names, replaced by texts that begin with `def` at the left
+    """Return the source with functions, by their dotted names, replaced by sources that begin with `def` at the left
     margin.
 
     Args:
@@ -80,7 +80,7 @@ def replace_functions(source: str, replacements: Mapping[str, str], own_decorato
 
 
 def edit_lines(source: str, edits: Sequence[tuple[int, int, str]]) -> str:
-    """Return the source with lines `[start, end)`, counted from 0, replaced by texts. The edits may not overlap."""
+    """Return the source with lines `[start, end)`, counted from 0, replaced by strings. The edits may not overlap."""
     lines = source.splitlines(keepends=True)
     for start, end, text in sorted(edits, reverse=True):
         lines[start:end] = [text if text.endswith("\n") or not text else text + "\n"]

@@ -1,7 +1,7 @@
 """a process that hangs or has died -> the learner's line that it was running
 
 A worker writes its stack if a crash (a signal that `faulthandler` handles, such as SIGSEGV) or `os._exit` ends it, or if another signal
-asks for the stack. On Windows it cannot be asked.
+asks for the stack. On Windows a process cannot be asked.
 """
 
 from __future__ import annotations

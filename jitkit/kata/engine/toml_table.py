@@ -87,15 +87,15 @@ class TomlTable:
         return found
 
     def text(self, key: str) -> str:
-        """Return a text without spaces at its ends. Raise ManifestError if it is missing or empty."""
+        """Return a string without spaces at its ends. Raise ManifestError if it is missing or empty."""
         value = self.get(key, str, "").strip()
         if not value:
             raise self.error(f"`{key}` should be a text", key)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts as a tuple, without line breaks at their ends. Raise ManifestError if it is missing or empty, or has
-        anything else in it.
+        """Return a list of strings as a tuple, without line breaks at their ends. Raise ManifestError if the list is missing or empty, or
+        contains anything else.
         """
         value: list[Any] = self.get(key, list, [])
         if not value or not all(isinstance(x, str) for x in value):

@@ -3,7 +3,8 @@
 It is started as a script, by its path, so that it begins without jitkit: `python worker.py PRELOAD...`. It imports what it is told to,
 reads the code of the reference's modules without running it (`reference_code`), says `ready`, and waits. Requests are lines of JSON. A
 `prepare` names functions and checks, or programs of the ladder, that will probably be wanted: jitkit is imported, if functions can be put
-in place afterwards (`exchange`), or code is compiled. `run`, the last one, puts functions in place, and runs checks, one after the other:
+in place afterwards (`exchange`), or code is compiled. `run` puts functions in place, and runs checks, one after the other; no request
+follows it, except with `in_a_fork` and `stays`:
 
     {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
      "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0, "executables": folder, "in_a_fork": false}
@@ -21,8 +22,8 @@ A frame is one line of JSON, too, on a stream that nobody else can write to by a
 
 With `stays` the process waits after `done` for one more request: a check is run again, to see how functions are called (`replay`).
 
-An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in place of checks. A rung of the ladder is, too:
-`{"do": "climb", ...}` imports a package instead (`climbing`).
+An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in place of checks. For a rung of the ladder,
+`{"do": "climb", ...}` imports a package in place of functions, and runs the rung's programs (`climbing`).
 
 What the learner's functions print goes to a file, and from there, up to a limit, into the frame of the check.
 """
@@ -352,8 +353,8 @@ def _load_beside(name: str) -> ModuleType:
 
 
 def _preload(name: str) -> None:
-    """Import a module before a request comes. For `xla`, import jaxlib and compile a first program, which takes as long as three later
-    ones. A path is the ladder's `xla`.
+    """Import a module before a request comes. For the name `xla`, import jaxlib and compile a first program, which takes as long as three
+    later ones. If the name is a path, it is the file of the ladder's `xla`.
     """
     if name.endswith(".py"):
         _load_beside("climbing").warm_up(name)

@@ -1,4 +1,4 @@
-"""Writers of random programs, which the last check of an exercise runs: they are written anew for each seed. The engine runs them.
+"""Writers of random programs. The last check of most exercises runs such programs, which are written anew for each seed.
 
 arrays      functions of arrays, line by line, with shapes and dtypes that go together; `nested`: functions in functions, and loops
 transformed functions of arrays by themselves, under `vmap`, and with their derivatives
@@ -12,5 +12,5 @@ compiled    functions that become C, which is run line by line
 mended      programs that call a function of lab 00 or 10, or `jit_by`, a jit that is given its key
 definitions puts the classes and functions that a program names above it
 
-A writer takes `Choices` (see `engine.choices`), and returns the text of a program, which learners can run as it is.
+A writer takes `Choices` (see `engine.choices`), and returns the source of a program, as a string. `engine.random_programs` runs it.
 """

@@ -2,7 +2,7 @@
 
 `Writer` knows the values in scope, with their shapes and dtypes, and writes one line after the other: `step` takes one
 of the operations that it was made with. Data are small multiples of a quarter, with zeros, equal numbers and negative
-ones among them, so that most sums are exact and ties occur.
+numbers among them, so that most sums are exact and ties occur.
 """
 
 from __future__ import annotations

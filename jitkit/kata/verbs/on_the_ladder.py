@@ -183,7 +183,7 @@ def _fingerprint(place: Place) -> str:
 
 
 def hint(arguments: argparse.Namespace) -> int:
-    """Show the next hint of a rung, or one to read again. Raise WrongUsage for a `--step` that it does not have."""
+    """Show the next hint of a rung, or one to read again. Raise WrongUsage for a `--step` that the rung does not have."""
     place = here()
     rung = _rung(arguments.id) if arguments.id else place.current()
     if arguments.step is not None and arguments.step > len(rung.hints):

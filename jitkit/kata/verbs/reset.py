@@ -15,8 +15,8 @@ from ..workspace.workspace import Workspace
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Put back the stubs of an exercise, or of a lab; if the lab's file is gone, all of its stubs. Keep a copy of the
-    learner's text. Raise Problem if the file cannot be written.
+    """Put back the stubs of an exercise, or of a lab; if the lab's file is gone, all stubs of the lab. Keep a copy of the
+    learner's file. Raise Problem if the file cannot be written.
     """
     screen = Screen.of(sys.stdout)
     workspace = Workspace.find()

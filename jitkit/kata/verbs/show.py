@@ -22,7 +22,9 @@ from ..workspace.workspace import Workspace, labs_or_problem
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show a task, a solution, programs or a plot, or a part of jitkit. `--report` is for the ladder: raise Problem, which says so."""
+    """Show a task, a solution, programs or a plot, or a part of jitkit. `--report` is for the ladder: raise
+    WrongUsage in a workspace, and Problem in any other folder.
+    """
     if arguments.report:
         try:
             Workspace.find()

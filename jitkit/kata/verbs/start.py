@@ -141,7 +141,7 @@ def _given(workspace: Workspace, state: State, path: pathlib.Path, data: bytes) 
 
 
 def _new_exercises(workspace: Workspace, state: State, lab: Lab) -> Iterator[Change]:
-    """Append to the learner's file the stubs of exercises that they have not been given yet; yield the change, if there is one. A
+    """Append to the learner's file the stubs of exercises that the learner has not been given yet; yield the change, if there is one. A
     file that is not UTF-8 stays as it is. Raise Problem if a file of Python would not be Python any more.
     """
     path = workspace.file_of(lab)

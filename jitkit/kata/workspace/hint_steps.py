@@ -1,9 +1,9 @@
-"""an exercise + the learner's text -> the next hint
+"""an exercise + the learner's functions -> the next hint
 
-There are four steps: a question, the concept, their own bug, a skeleton. The third looks at the results of their
-functions. If a plausible wrong answer (`mutants`) computes the same in every check, or in the first that fails, the
-learner gets its hint. Otherwise the learner gets the hint of a wrong answer that ends in the same way in every check,
-if there is one.
+There are four steps: a question, the concept, the learner's own bug, a skeleton. The third step looks at the results of
+the learner's functions. If a plausible wrong answer (`mutants`) computes the same in every check, or in the first that
+fails, the learner gets the hint of this wrong answer. Otherwise the learner gets the hint of a wrong answer that passes
+and fails the same checks in the same way, if there is one; or else is told which check to look at first.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def behaves_like(checker: Checker, lab: Lab, exercise: Exercise, report: Report)
 
 def _is_shown(mutant: Mutant, results: Sequence[CheckResult]) -> bool:
     """Return whether the learner's functions fail a check that is against the mutant's misconception: otherwise nothing
-    shows that they hold it.
+    shows that the learner has this misconception.
     """
     return any(r.status != Status.PASS and mutant.misconception in r.check.against for r in results)
 

@@ -1,7 +1,8 @@
 """a workspace + an exercise -> report: the verdict, and whose functions it was reached with
 
 The functions of an exercise run together with those of the learner's other exercises that passed and have not changed
-since. The reference stands in for all others. So a lab can be done alone, and a broken one does not affect others.
+since. The reference stands in for all others. So a lab can be done alone, and a broken exercise does not affect others. The
+exercise also runs with the reference in place of all others, as in grading: a different verdict then is told in the report.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Report(NamedTuple):
     verdict: Verdict
     yours: tuple[str, ...] = ()  # ids of the learner's exercises that ran in it
     suspects: tuple[str, ...] = ()  # ids of those that were left out, because they had made others fail
-    blame: str = ""  # a sentence about another exercise of theirs: this one fails with it, and passes without it
+    blame: str = ""  # a sentence, if this exercise passes with the learner's others and fails without them, or the reverse
     suspicion: str = ""  # a sentence about this exercise: another one fails with it
     seconds: float = 0.0
     seed: int = 0  # the seed of the checks' random inputs
@@ -43,7 +44,7 @@ class Report(NamedTuple):
 
     @property
     def exercise(self) -> Exercise:
-        """The exercise that it belongs to."""
+        """The exercise that the report is about."""
         return self.verdict.exercise
 
     @property
@@ -222,8 +223,8 @@ def seed_of(look: Look, exercise: Exercise) -> int:
 
 
 def draw_of(look: Look, exercise: Exercise) -> int:
-    """Return the seed of an exercise's random programs. It changes after each verdict, unless one of these programs
-    decided it: then they come again.
+    """Return the seed of an exercise's random programs. The seed changes after each verdict, unless a random program
+    decided the verdict: then the same programs come again.
     """
     return look.state.exercises.get(exercise.id, Progress()).drawn % _DRAWS
 

@@ -1,7 +1,7 @@
 """a learner's progress <-> `.jitkit/state.json`
 
 One plain file, which may be read, and deleted: it remembers which exercises passed (as hashes of the functions), how
-many hints were shown, and where the learner is. It contains nothing of the learner's text. It is replaced in one step,
+many hints were shown, and where the learner is. It contains nothing that the learner wrote. It is replaced in one step,
 under a lock, so that an interrupt or a second terminal cannot leave half of it. If the file cannot be read, it is put
 aside, with a message, and a new one is begun; parts that make no sense are left out.
 """
@@ -36,19 +36,19 @@ class Progress:
     passes: int = 0  # how often it passed: from this comes the seed of its checks
     drawn: int = 0  # verdicts that no random program decided: from this comes the seed of random programs
     found: bool = False  # whether a random program decided the last verdict
-    hints: int = 0
-    gave_up: bool = False
+    hints: int = 0  # how many hints were shown
+    gave_up: bool = False  # whether the learner has asked for the solution without a pass
 
 
 @dataclasses.dataclass
 class State:
     """What is known about a learner. On the ladder, exercises are rungs."""
 
-    current: str = ""  # the exercise that they are at
+    current: str = ""  # the exercise that the learner is at
     exercises: dict[str, Progress] = dataclasses.field(default_factory=dict)
-    predictions: dict[str, str] = dataclasses.field(default_factory=dict)  # lab -> their answer to its question
-    offered: list[str] = dataclasses.field(default_factory=list)  # the exercises whose stubs they got
-    # file that they got -> its hash; on the ladder, rung -> the time of its last pass
+    predictions: dict[str, str] = dataclasses.field(default_factory=dict)  # lab -> the learner's answer to its question
+    offered: list[str] = dataclasses.field(default_factory=list)  # the exercises whose stubs the learner has been given
+    # file that the learner has been given -> its hash; on the ladder, rung -> the time of its last pass
     given: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def of(self, id: str) -> Progress:

@@ -1,6 +1,6 @@
 """a lab's exercises.py -> the part that belongs to one exercise
 
-The file of stubs comes with the lab. A learner gets a part of it when an exercise is new, or when they want it back.
+The file of stubs comes with the lab. A learner gets a part of it when an exercise is new, or its stub is restored.
 """
 
 from __future__ import annotations
