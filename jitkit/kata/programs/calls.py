@@ -317,8 +317,8 @@ def names_of_leaves(choices: Choices) -> str:
 
 
 def _taken(signature: str, count: int, keys: Iterable[str]) -> tuple[int, list[str]]:
-    """Return with how many arguments by position a function of this signature can be called, `count` or another number, and those of
-    `keys` that it then takes.
+    """Return how many positional arguments a call of a function with this signature may have (`count` if possible, else another number),
+    and those of `keys` that the function then takes as keywords.
     """
     parameters = inspect.signature(eval(f"lambda {signature}: 0"))
 

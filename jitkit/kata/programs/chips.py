@@ -23,8 +23,8 @@ _FREE = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "afte
 
 
 def hlo(choices: Choices) -> str:
-    """Return a program that lists the kernels and the loops of a text of HLO. Computations in the text call earlier ones, some of them
-    twice.
+    """Return a program that lists the kernels and the loops of a random HLO module. Computations of the module call earlier ones, some of
+    them twice.
     """
     count = 1 + choices.below(6)
     names = [f"c{i}" for i in range(count)]

@@ -1,4 +1,4 @@
-"""the text of a program -> the text, below the definitions that it needs."""
+"""the source of a program -> the source, below the definitions that it needs"""
 
 from __future__ import annotations
 

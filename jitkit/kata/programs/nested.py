@@ -1,8 +1,8 @@
-"""Writes functions inside a function: a call under `jit`, branches, and loops. Their bodies are written line by line,
-too.
+"""Writes functions inside a function: functions under `jit`, branches, and bodies of loops, each line by line.
 
-Each takes a few values in scope as its operands and closes over others; it has one, two or three results, and later
-lines may use some, all or none of them. Inside a body no further function is written: the operations return False.
+Such a function takes a few values in scope as its operands, and may close over others. The call of it has one result or
+several, and later lines may use some, all or none of them. Inside the body of such a function no further function is
+written: the operations here return False.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def _row(parts: Sequence[str]) -> str:
 
 
 def _shapes(choices: Choices, count: int) -> list[str]:
-    """Return `count` shapes, as texts, that often broadcast: they have one rank, and each size is that of a common shape, or 1. Some
+    """Return `count` shapes, as strings, that often broadcast: they have one rank, and each size is that of a common shape, or 1. Some
     have another shape or another last size.
     """
     whole = [choices.of((2, 3, 0, 1)) for _ in range(choices.below(4))]
@@ -182,7 +182,7 @@ two = Literal(2.0, jax.core.get_aval(2.0))
 
 
 def laws(choices: Choices) -> str:
-    """Return a program that makes two `Place`s of a jaxpr, and applies three rules of `check_jaxpr` to both. Variables there may be
+    """Return a program that makes two `Place`s of a jaxpr, and applies three rules of `check_jaxpr` to both. Variables in them may be
     unbound, bound twice or of the wrong type.
     """
     reads = [choices.of(("a", "b", "c", "two", "d", "e")) for _ in range(choices.below(4))]

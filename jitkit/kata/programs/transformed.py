@@ -30,8 +30,8 @@ def plain(
     operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), way: str | Sequence[str] = "f({args})"
 ) -> Callable[[Choices], str]:
     """Return a function that writes a random program. The program defines a function of one step and up to `most` more, with these
-    operations (their names, with spaces between), and calls it. `way` is the text of the call, with `{args}` for the arguments, or
-    several such texts, of which one is chosen.
+    operations (their names, with spaces between), and calls it. `way` is the source of the call, with `{args}` for the arguments, or
+    several such strings, of which one is chosen.
     """
     ways = (way,) if isinstance(way, str) else tuple(way)
 

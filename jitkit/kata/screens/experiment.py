@@ -1,7 +1,7 @@
-"""a lab's experiment.py + the learner's functions -> a plot of their own JIT on their own machine
+"""a lab's experiment.py + the learner's functions -> a plot of the learner's own JIT on their own machine
 
-First the learner says what they expect; then `measure` runs in a new process with their functions in it, and `plot`
-draws.
+First the learner predicts the result, if somebody can be asked. Then the experiment's `measure` runs in a new process with
+the learner's functions in place, and its `plot` draws the numbers.
 """
 
 from __future__ import annotations

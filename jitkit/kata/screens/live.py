@@ -1,8 +1,8 @@
 """pages that are made again and again -> a browser that shows the newest
 
-A page opened from disk may load nothing, so a small server on this machine shows it in a frame, and announces new ones.
-The server listens on the loopback address only, serves only the pages that it was given, and answers only to its own
-name, so that no page of the web can reach it under another.
+A page opened from disk may load nothing, so a small server on this machine shows the page in a frame, and announces new
+ones. The server listens on the loopback address only, serves only the pages that it was given, and answers only to its own
+host names, so that no page of the web can reach it under another name.
 """
 
 from __future__ import annotations

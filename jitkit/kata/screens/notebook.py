@@ -7,8 +7,8 @@ A notebook counts as one file: all cells that were run, in this order. Later def
 helpers and imports come along from any cell. Outside a notebook, the calling file is checked.
 
 In a workspace, a notebook and the lab's `exercises.py` share their state. A function that passes in the notebook counts
-as passed, and is written into the file if the file has only its stub. A function that passes in the file is in place in
-the notebook. Hints are counted together.
+as passed, and is written into the file if the file has only its stub; if the file has another version, that one counts in
+the workspace. A function that passes in the file is in place in the notebook. Hints are counted together.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _share(workspace: Workspace, lab: Lab, exercise: Exercise, source: LearnerSo
 
 
 def experiment(number: str, guess: int | None = None, quick: bool = False) -> Plot | Question:
-    """Return the plot of the lab's experiment, run with its functions that passed in this notebook. `guess` is the number of
+    """Return the plot of a lab's experiment, run with the lab's functions that passed in this notebook. `guess` is the number of
     the option that you expect; without it, return the question. Raise LookupError if the lab has no experiment.
     """
     frame = inspect.currentframe()

@@ -23,11 +23,11 @@ class Ran(NamedTuple):
     """What a run of a function's C did.
 
     Attributes:
-      results: the leaves of its result.
-      loops: the number of outermost loops: the nests.
-      passes: the number of innermost loops.
-      workspace: the bytes of memory that it has besides arguments and results.
-      reads, writes: the numbers of elements that it read from memory and wrote to memory.
+      results: the leaves of the function's result.
+      loops: the number of outermost loops in the C: the nests.
+      passes: the number of innermost loops in the C.
+      workspace: the bytes of memory that the C uses besides arguments and results.
+      reads, writes: how many elements the run read from memory and wrote to memory.
     """
 
     results: list[np.ndarray[Any, Any]]
