@@ -8,25 +8,25 @@ records         what passes from the intake to the store
 A submission is read, never run:
 
 handed_over     a folder or a zip of a class, or a learning platform's -> submissions, and whose they are
-files           a folder, an archive or a file -> the texts in it
-sources         a text or a notebook -> Python with functions in it
+files           a folder, an archive or a file -> the files in it that may contain answers
+sources         a module or a notebook -> its source, as a string
 answers         sources -> for each exercise its functions, spliced into jitkit
 suspicion       functions -> flags: what a person should look at
 passed_over     an exercise without an answer -> places where there may be one nevertheless
 rungs           the ladder as a lab, whose answer is a whole package
 intake          a submission -> all of this, in a process of its own
 
-It is run in a jail:
+Its functions run in a jail:
 
-shipped_code    jitkit's code for one exercise, with a hole where it is; the checks, one by one
+shipped_code    jitkit's code for one exercise, without the exercise's functions; the checks, one by one
 drawn           random programs -> code, once for all students
 holes           functions -> code that fills the holes of a jitkit that is imported already
 inside          in the jail: a clean process that forks workers, the worker, and the wall around it
-bubblewrap      the wall around all of these
+bubblewrap      the wall around a jail
 control_groups  limits of a jail as a whole
 compiler        C -> machine code, in a jail of its own, for packages that ask for it
 jail            the jail from outside: starts workers, sends them code, reads their answers
-time_limits     how long a task in it may take
+time_limits     how long a task in a worker may take
 branches        a process for each exercise, in a jail, that starts its workers
 workers         the jails and the intake that one thread works with
 in_memory       what a jail has of Python and its packages, as copies in memory
@@ -34,7 +34,7 @@ leftovers       removes what killed graders have left
 probe           what a submission might try, run in the jail
 selftest        runs the probe: does the jail hold?
 
-It is judged outside:
+Their answers are judged outside the jail:
 
 verdict         bytes from a worker -> outcome
 patience        limits of time, for a verdict and a submission

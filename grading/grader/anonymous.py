@@ -1,7 +1,7 @@
-"""standing grades -> the same without names, for somebody who should judge the work and not the student
+"""standing grades -> standing grades without names, for somebody who should judge the work and not the student
 
 Each student is called by six letters and digits, which are different in each folder of grades. The student's own names
-are removed from the texts that the student wrote or printed; other names are not known here.
+are removed from what the student wrote or printed; names of other people in it stay, since they are not known here.
 """
 
 from __future__ import annotations

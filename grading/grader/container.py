@@ -1,5 +1,4 @@
-"""Runs the grader in a container that has bubblewrap, if the machine has not: Docker or Podman, on macOS, Windows and
-elsewhere
+"""Runs the grader in a container (Docker or Podman) that has bubblewrap, if the machine has none, as on macOS and Windows
 
 The container is not a jail for submissions: the jail is made inside of it, and tested there, as on any Linux. The
 container can read the submissions and the policy, and write the folder of grades. The image is built from this clone,
@@ -52,7 +51,7 @@ def run_command(
 
     Args:
       words: the command and options of `python -m grading`.
-      read, write: what it may read, and the folder that it may write.
+      read, write: what the container may read, and the folder that it may write.
     """
     command = [program, "run", "--rm", "--init", *_RIGHTS]
     if sys.stderr.isatty():

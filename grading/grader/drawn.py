@@ -1,7 +1,7 @@
 """random programs that the reference has drawn -> code, which a worker need not write and compile again
 
 A check of random programs draws the same programs for each student, since its random generator has the same state. The reference's results
-contain their texts. They are compiled here, once, and go to a worker with the check that draws them, and with no other one.
+contain the programs' sources. Each is compiled here, once, and goes to a worker only with the check that draws it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""an answer's bytes -> whether they are the right ones; most answers are, and then nothing of them is parsed and compared"""
+"""an answer's bytes -> whether they are the right ones; most answers are, and then their values are not parsed and compared"""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from jitkit.kata.engine.statuses import Status
 
 from .jail import ProtocolError, parse_object
 
-Right = dict[str, tuple[bytes, Plain]]  # check -> the text of the right answer, and its value
+Right = dict[str, tuple[bytes, Plain]]  # check -> the right answer as JSON, and its value
 
 
 class RightAnswers:
-    """The texts of right answers, which are made once for all students."""
+    """The right answers as JSON, which are made once for all students."""
 
     def __init__(self, assessor: Assessor) -> None:
         self.assessor = assessor
@@ -40,7 +40,7 @@ class RightAnswers:
 
 
 def right_text(value: Plain) -> bytes:
-    """Return the text that a worker sends for a value. What programs compute is not in it, since a worker does not run them."""
+    """Return the JSON that a worker sends for a value. What StableHLO computes is not in it, since a student's worker does not run it."""
     return json.dumps(_without_results(value)).encode("utf-8", "surrogatepass")
 
 
@@ -52,8 +52,8 @@ def _without_results(value: Any) -> Any:
 
 
 def output_if_right(data: bytes, text: bytes) -> str | None:
-    """Return what a check has printed if the value in its answer is, byte for byte, this text; None if it is not, or if something
-    else is in the answer. Most answers are right, and then they need not be parsed, looked at and compared.
+    """Return what a check has printed if the value in its answer (`data`) is, byte for byte, `text`; None if it is not, or if the
+    answer contains something else. Most answers are right, and then their values need not be parsed and compared.
     """
     head = b'{"value": ' + text + b", "
     if len(data) < 8 or struct.unpack(">Q", data[:8])[0] != len(data) - 8 or not data.startswith(head, 8):

@@ -1,7 +1,7 @@
 """submissions -> pairs that read alike
 
 Each exercise is a set of hashes of runs of twelve tokens, with names made equal (`suspicion.grams`). Runs that many students have
-are ignored. If two submissions share many of the others, that is a reason to look, not a proof.
+are ignored. If two submissions share most of the runs that remain, that is a reason to look, not a proof.
 """
 
 from __future__ import annotations

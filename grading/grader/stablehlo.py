@@ -20,7 +20,8 @@ _MOST_KEPT, _LONGEST_KEPT = 2_000, 20_000  # how many results are kept, and how 
 
 
 class Programs:
-    """Runs the StableHLO programs of answers. No student's code takes part, so a result depends on the program and its arguments alone.
+    """Runs the StableHLO programs of answers, in processes without any student's code: so a result depends on the program and its
+    arguments alone.
     Results are kept, unless they are long, so that few programs are run twice on the same arguments.
     """
 

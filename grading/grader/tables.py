@@ -1,4 +1,4 @@
-"""standing grades -> texts: table cells that no spreadsheet runs, JSON, and what a student may read about a check
+"""standing grades -> strings: table cells that no spreadsheet runs, JSON, and what a student may read about a check
 
 Names and sentences come from students. So no cell is a formula, and control characters are removed.
 """
@@ -47,8 +47,8 @@ def as_json(data: Any) -> str:
 
 
 def what_was_taken(handins: Sequence[HandIn]) -> str:
-    """Return a text with a line for each lab: the files that were taken from the student's last hand-in of it. Below
-    stands a line for each file of the very last hand-in that was passed over.
+    """Return a line for each lab: the files that were taken from the student's last hand-in of the lab. Below is a line
+    for each file of the very last hand-in that was passed over.
     """
     lines = [f"taken for lab {h.lab}: {', '.join(h.taken) or 'nothing'}" for h in handins if h.lab is not None]
     passed = dict.fromkeys(pair for h in handins[-1:] for pair in h.passed)

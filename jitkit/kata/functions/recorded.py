@@ -131,8 +131,8 @@ def _jitted(value: Any) -> Iterator[Any]:
 
 
 def last_arguments(found: list[calls.Call], name: str) -> tuple[int, tuple[Any, ...], dict[str, Any]]:
-    """Return the number and the arguments, by position and by keyword, of the latest call that was traced without an error. If
-    no call was, take the latest whose arguments are known; if there is none, raise Problem.
+    """Return the number (from 1) and the arguments, by position and by keyword, of the latest call that was traced without an
+    error. If no call was, take the latest whose arguments are known. Raise Problem if there is none.
     """
     asked = [each for each in found if each.miss is not None and each.error is None] or found
     known = [(number, *each.arguments) for number, each in enumerate(found, 1) if each.arguments and each in asked]

@@ -42,7 +42,7 @@ _SHAPE = re.compile(rf"(?P<dtype>{_DTYPE})(?:\[(?P<sizes>[\d, ]*)\])?")
 
 
 def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
-    """Return arguments without values for a text such as `f32[2,3],i32[]`. Raise WrongUsage if it cannot be read."""
+    """Return arguments without values for a string such as `f32[2,3],i32[]`. Raise WrongUsage if it cannot be read."""
     found = []
     for part in re.split(r"[,\s]+(?![^\[]*\])", text.strip()):
         match = _SHAPE.fullmatch(part)
@@ -59,8 +59,8 @@ def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
 
 
 def parse_arguments(text: str) -> tuple[Any, ...]:
-    """Return arguments without values, trees of types, for a text such as `{"w": f32[8,16], "b": f32[16]}, (f32[8], i32[])`: Python's
-    dictionaries, lists and tuples. The quotes around keys may be left out. Raise WrongUsage if the text cannot be read.
+    """Return arguments without values, trees of types, for a string such as `{"w": f32[8,16], "b": f32[16]}, (f32[8], i32[])`: Python's
+    dictionaries, lists and tuples. The quotes around keys may be left out. Raise WrongUsage if the string cannot be read.
     """
     if not re.search(r"[{(]|(?:^|[\s,])\[", text):
         return tuple(parse_shapes(text))
@@ -111,7 +111,7 @@ def parse_static(given: Sequence[str]) -> dict[str, Any]:
 
 
 def check_bound(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Raise WrongUsage, which says how to give arguments, if a function needs some and `args` is empty."""
+    """Raise WrongUsage, which says how to give arguments, if `args` is empty and the function cannot be called with `kwargs` alone."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -199,8 +199,8 @@ def _alone(path: Path) -> Any:
 
 
 def shapes_needed(function: Callable[..., Any], given: Sequence[Any], line: int | None = None) -> str:
-    """Return a sentence: with which types a function was called, and to give others with `--shapes`. With `line`, the
-    line of the function's file that raised, the sentence names that line.
+    """Return a sentence that says with which types a function was called, and how `--shapes` gives other types. `line` is the
+    line of the function's file that raised, if it is known; then the sentence names it.
     """
     types = ", ".join(f"{s.dtype.name}{list(s.shape)}" for s in given) or "no arguments"
     name = getattr(function, "__name__", "the function")

@@ -2,7 +2,7 @@
 
 rungs          labs/from_scratch/NN_name -> Rung: page, programs, hints
 climber        a package + rungs -> verdicts: the programs of these rungs, run on the package and on jitkit
-wrong          a verdict -> what its author may believe
+wrong          a verdict -> the misconceptions that the package's author may have
 place          a folder with a package, `xla.py`, and the learner's progress
 guide          the files that such a folder begins with
 display        verdicts -> what a terminal shows, or JSON

@@ -1,7 +1,7 @@
 """a folder of the ladder -> its package's abilities: on the screen, and as a card for a README
 
-Shows only new measurements: programs that ran and agreed with jitkit, times beside JAX's, the time of every call, lines
-of code.
+All that is shown is measured when the command runs: programs that agree with jitkit, times beside JAX's, the time of every
+call, lines of code.
 """
 
 from __future__ import annotations

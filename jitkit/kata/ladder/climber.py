@@ -88,7 +88,7 @@ _WORDS = re.compile(r"\w+")
 
 
 def reached(name: str, texts: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return `name` and the names that its texts import, directly or through others. `texts` has the texts of each file or folder
+    """Return `name` and the names that its sources import, directly or through others. `texts` has the sources of each file or folder
     by its name.
     """
     found, rest = {name}, [name]

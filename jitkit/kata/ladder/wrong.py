@@ -1,8 +1,8 @@
 """labs/from_scratch/NN_name/wrong.py -> wrong versions of a rung
 
-A wrong version is the solution up to its rung with one change, made by somebody with a misconception, its label. The
-first program that it fails must be `against` it. If a learner's package fails in the same way, program by program, the
-learner is asked the question of the wrong version.
+A wrong version is the solution up to its rung with one change, as somebody with a misconception makes it; its label names
+the misconception. The first program that the version fails must be `against` the label. If a learner's package fails in the
+same way, program by program, the learner is asked the question of the wrong version.
 """
 
 from __future__ import annotations

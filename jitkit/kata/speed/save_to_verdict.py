@@ -1,8 +1,8 @@
 """`jitkit bench kata`: from a save to the verdict, as a learner feels it
 
 It makes a workspace, runs `jitkit watch` in it, and saves the reference's functions into a lab's file, a little
-different each time, as an editor would. The clock runs from the save until the verdict's last line is there. Beside it,
-it measures `jitkit check` from a cold start.
+different each time, as an editor would. The clock runs from the save until the verdict's last line is printed. It
+also measures `jitkit check` from a cold start.
 
 With `--only processor` it has a row for each exercise: the processor time of a save, which depends less than the clock
 on other programs on the machine. `--only "processor 05"` has the rows of a lab.
@@ -37,7 +37,7 @@ from ..workspace.judge import Judge
 from ..workspace.stubs import stubs_text
 from ..workspace.workspace import Workspace
 
-_PAUSE = 2.5  # seconds between two saves: nobody saves faster
+_PAUSE = 2.5  # seconds between two saves, about as long as a learner leaves at least
 _LONGEST = 120.0
 
 # What a learner is promised, in seconds: watching, and from a cold start; without XLA, and with it.

@@ -33,7 +33,7 @@ _PARAMETER = re.compile(r"(\w+)$")
 
 
 class CError(Exception):
-    """Raised for a text that a C compiler would refuse, for a line of a form that jitkit's compiler does not write, and for an index
+    """Raised for C that a compiler would refuse, for a line of a form that jitkit's compiler does not write, and for an index
     outside of an array.
     """
 
@@ -81,7 +81,7 @@ def run_c(
       types: shape and dtype of each result.
 
     Raises:
-      CError: a C compiler would refuse the text, a line has a form that jitkit's compiler does not write, or an index is beyond the end of
+      CError: a C compiler would refuse the C, a line has a form that jitkit's compiler does not write, or an index is beyond the end of
         an array.
     """
     counts = {"reads": 0, "writes": 0}
