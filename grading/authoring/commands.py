@@ -45,7 +45,9 @@ def add_parsers(commands: Any) -> None:
     proofs.add_argument(
         "--mutate", action="store_true", help="try automatic mutants, and nothing else: 97 in 100 must be killed"
     )
-    proofs.add_argument("--sample", type=int, default=0, metavar="N", help="with --mutate: N mutants of each exercise (0: all)")
+    proofs.add_argument(
+        "--sample", type=int, default=0, metavar="N", help="with --mutate: N mutants of each exercise (0: all)"
+    )
     proofs.set_defaults(run=_verify_or_mutate)
     build = commands.add_parser("build", help="write a course for nbgrader")
     build.add_argument(

@@ -242,7 +242,7 @@ class _Prover:
         wanted: Callable[[Check], bool] = lambda check: True,
     ) -> Verdict:
         """Return the verdict of all checks, or of those that are `wanted`, on the reference's functions; the sources in `changed` replace
-          those of their targets. With `graded`, as many random programs run as in grading.
+        those of their targets. With `graded`, as many random programs run as in grading.
         """
         sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets} | changed
         text = _preamble(self.lab) + "\n\n\n".join(sources.values()) + "\n"

@@ -338,7 +338,9 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _serve_gradescope(arguments: argparse.Namespace) -> int:
     path = gradescope.write_gradescope(arguments.folder, arguments.lab, arguments.unsandboxed)
-    print(f"{path}: upload it as the autograder of an assignment. It contains the setup.sh and run_autograder that lie beside it.")
+    print(
+        f"{path}: upload it as the autograder of an assignment. It contains the setup.sh and run_autograder that lie beside it."
+    )
     return 0
 
 

@@ -180,7 +180,8 @@ class _Submission:
             if file.functions & known:
                 return f"`{min(file.functions & known)}` seems to be in {shown(file.path)}: {file.why}."
         near = next(
-            (f"; should `{n}` be called `{nearest(n, known)}`?" for n in sorted(names - known) if nearest(n, known)), "."
+            (f"; should `{n}` be called `{nearest(n, known)}`?" for n in sorted(names - known) if nearest(n, known)),
+            ".",
         )
         return f"It has none of the labs' functions{near}"
 

@@ -118,8 +118,8 @@ class Provenance(NamedTuple):
 
 class Grade(NamedTuple):
     """A row of `grades`: a student's outcome for an exercise, or, without lab and exercise, for a whole submission. `result` is
-    the key of the verdict. The fields after `grams` are added by the store: the row's number, the verdict's checks and seconds, and the time
-    at which the row was written.
+    the key of the verdict. The fields after `grams` are added by the store: the row's number, the verdict's checks and seconds, and the
+    time at which the row was written.
     """
 
     student: str

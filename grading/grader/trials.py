@@ -4,12 +4,12 @@ A worker runs the functions, and there the student's code may do whatever it lik
 the answers with them. All threads share `Trials`: the labs with their checks, and how they are run.
 
 **Each check alone.** By default a check runs in a process and a jail of its own, which import the functions anew: nothing that
-code does in one check can be seen in another. If the course says `fresh_process = false`, one worker runs the checks of an exercise one
-after the other, as the learner's own `check` does; a check that the reference does not pass in this way runs alone. If one of the checks
-in the shared process does not pass, only the verdict on the first of them stands, if that check gave an answer: no check ran before it.
-All other checks run again, each alone, and only this second run counts. So code that behaves differently in a fresh process and in a
-used one cannot pass some checks with one behaviour and other checks with the other. Code that seems to keep something between calls
-(`suspicion.keeps_state`), or looks suspicious, always has each check run alone.
+code does in one check can be seen in another. If the course says `fresh_process = false`, one worker runs the checks of an exercise
+one after the other, as the learner's own `check` does; a check that the reference does not pass in this way runs alone. If one of the
+checks in the shared process does not pass, only the verdict on the first of them stands, if that check gave an answer: no check ran before
+it. All other checks run again, each alone, and only this second run counts. So code that behaves differently in a fresh process and in a
+used one cannot pass some checks with one behaviour and other checks with the other. If code seems to keep something between calls
+(`suspicion.keeps_state`), or looks suspicious, each check runs alone.
 """
 
 from __future__ import annotations
@@ -64,8 +64,10 @@ _TOGETHER_SECONDS = 2.0  # a check in a shared process may take this long; then 
 _VERDICT_SECONDS = 1.0  # the comparison of an answer may take this much processor time
 _SHORT = 1 << 14  # answers below this size cannot take a second to compare, and need no watching thread
 _COMPUTES = 0.5  # a check that has computed for this share of its seconds is taken for an endless one
-_STOPPED_BY_ITSELF = 1.0  # processor seconds beyond that share: a check in a single process has met the process's own limit before
-_WAITED_FOR_NOTHING = 0.9  # a check that ran out of time, and computed less than this part of `_COMPUTES`, may have had to wait
+_STOPPED_BY_ITSELF = 1.0  # processor seconds beyond that share: a single process has met its own limit by then
+_WAITED_FOR_NOTHING = (
+    0.9  # a check that ran out of time, and computed less than this part of its share, may have waited
+)
 
 
 Kind = tuple[str, bool, Exercise | None]  # the kind of a jail: the arguments of `Workers.zygote`
@@ -87,7 +89,9 @@ class How(NamedTuple):
 
     uses_xla: bool  # whether the jail has jax
     patched: bool = False  # whether they fill holes (`holes`) in a jitkit that is imported already
-    reference: bool = False  # whether they are the reference's: only then does a request have the words that messages must have
+    reference: bool = (
+        False  # whether they are the reference's: only then requests have the words that messages must have
+    )
     executables: Mapping[str, str] = {}  # sealed executables, as hexadecimal digits: see `inside.executables`
     programs: Mapping[str, bytes] = {}  # the random programs of checks: see `drawn`
     right: Mapping[str, tuple[bytes, Plain]] = {}  # the right answers of checks: see `right_answers`
@@ -166,8 +170,7 @@ class Trials:
           notes: a list to which remarks for a person are added.
           expected: the result of `Grader.expected`.
           deadline: a time of `patience.clock`; a check that has not begun by then gets the status TIME.
-          alone: returns whether a check that ran out of time, and seems to have waited for a processor, may run again with nothing
-            beside it.
+          alone: returns whether a check that ran out of time, and may have waited for a processor, may run again with nothing beside it.
         """
         checks = self.checks(exercise)
         how = How.of(expected)._replace(right=self.right.of(checks, expected["values"]))
@@ -229,12 +232,10 @@ class Trials:
         ended: int = 0,
         made: dict[str, dict[str, str]] | None = None,
     ) -> list[Outcome]:
-        """Return an outcome for each check of an exercise, in order. Each check runs in a process of its own. Raise JailError for our
-        faults.
+        """Return an outcome for each check of an exercise, in order, each of its own process. Raise JailError for our faults.
 
         Args:
-          deadline, alone: as for `verdicts`.
-          wanted: the checks to run; by default all.
+          wanted: the checks to run; by default all. `deadline` and `alone` are as for `verdicts`.
           ended: how many checks of the exercise have run out of time before this call.
           made: a dict that gets the executables of each check. For the reference only: a student's process may send anything.
         """
@@ -299,9 +300,7 @@ class Trials:
         self, workers: Workers, kind: Kind, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], how: How,
         deadline: float, together: bool = False, compiled: dict[str, dict[str, str]] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
-        """Return the outcomes (see `_answers`), and the worker's processor seconds. The worker forks a process for each check, unless
-        `together`.
-        """
+        """Return the outcomes (see `_answers`), and a worker's processor seconds. Unless `together`, the worker forks for each check."""
         computes = 2.0 if how.reference else _COMPUTES
         zygote, compiles = workers.zygote(*kind), image.get("compiles", False)
         with zygote.start(self.settings.limits, computes, not together, compiles) as worker:

@@ -1,4 +1,4 @@
-"""what runs in the jail; nothing here imports the rest
+"""what runs in the jail; nothing here imports other modules of the grader
 
 zygote        a clean process that forks workers
 walls         what a worker does to itself first: namespaces, limits, a filter of system calls
@@ -7,7 +7,7 @@ warmth        makes XLA do before the forks what it does once in a process
 first_programs  runs programs before the forks, since the first programs of a process are slow
 libraries     loads the system's libraries that Python's own modules need
 imports       code that was handed over -> modules; the holes in them
-executables   StableHLO text -> executable, without compiling where it is known
+executables   StableHLO text -> executable, without compiling if the reference's program is the same
 worker        runs checks with a student's functions, and sends what they compute
 """
 

@@ -1,8 +1,8 @@
 """Makes XLA do before the forks what it does once in a process: it reads its options, looks at the machine, loads a program
 
 XLA's client has threads, which a fork does not get. So we make a client, load a small program, and end the client with
-its threads. Then a client that is made later, in a fork, takes less time. Measured: a fork that makes one and loads three
-programs takes 10 ms of processor time, and took 15 before. Threads that compile do not end, so a fork compiles the
+its threads. Then a client that is made later, in a fork, takes less time. Measured: a fork that makes a client and loads
+three programs takes 10 ms of processor time, and 15 without this. Threads that compile do not end, so a fork compiles the
 program. The program is not run: jaxlib would import JAX for the results.
 """
 

@@ -2,7 +2,7 @@
 
 It receives the rest of jitkit, as code, with the student's functions, and then one check after the other: a program, a
 state of the random generator, and a pipe for one frame. Each check gets a fork, which enters a jail of its own before
-it touches the student's code. There it has no privileges, and no way to get any. (If the course wants it, all checks
+it touches the student's code. In this jail it has no privileges, and no way to get any. (If the course wants it, checks
 share one jail and one process.) The student's code may make the fork lie: its frames are only answers, which another
 process compares with the right ones.
 """
@@ -291,7 +291,7 @@ def _package(data: dict[str, Any], compiler: int) -> tuple[ModuleType, Callable[
 
 def _translate(channel: int, source: str) -> bytes:
     """Return machine code for C. This replaces `cc.translate` in a jail, where no compiler runs: the grader compiles. Raise ValueError if
-    the compiler refuses the text, RuntimeError if the grader does not compile it.
+    the compiler refuses the source, RuntimeError if the grader does not compile it.
     """
     text = source.encode("utf-8", "replace")
     if channel < 0:

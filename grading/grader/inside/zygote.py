@@ -1,10 +1,11 @@
 """In the jail: a clean process that forks workers
 
-It has the standard library, numpy and, if an exercise compiles, jax. Of this repository it has only the modules of
-jitkit that contain no exercise, or all with holes for the functions of exercises (`grader.holes`). It receives nothing
-but "start a worker that speaks to this socket", "say how long that worker computed", "end it", and "fork a branch for
-an exercise" (`grader.branches`). A branch is a process that receives the same requests, and has the reference's code
-for the functions of all other exercises. Each worker has a copy of their memory, so neither may contain a secret.
+It has the standard library, numpy and, if an exercise compiles, jax (jaxlib for a package from scratch). Of this
+repository it has only the modules of jitkit that contain no exercise, or all with holes for the functions of exercises
+(`grader.holes`). It receives nothing but "start a worker that speaks to this socket", "say how long that worker
+computed", "end it", and "fork a branch for an exercise" (`grader.branches`). A branch is a process that receives the same
+requests, and has the reference's code for the functions of all other exercises. A worker has a copy of the memory of its
+zygote or branch, so neither may contain a secret.
 """
 
 from __future__ import annotations

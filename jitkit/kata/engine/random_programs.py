@@ -30,7 +30,7 @@ Writer = Callable[[Choices], str]
 Code = tuple[
     CodeType, CodeType, CodeType | None
 ]  # all lines but the last; the last as it is; its function and arguments, if it is a call
-Given = tuple[str, list[int], CodeType, CodeType, CodeType | None]  # a program, the choices that led to it, and its code
+Given = tuple[str, list[int], CodeType, CodeType, CodeType | None]  # a program, the choices that made it, and its code
 
 _IMPORTS = "import numpy as np\n\nimport jitkit as jax\nimport jitkit.numpy as jnp\nfrom jitkit import lax\n"
 

@@ -3,8 +3,7 @@
 It is started as a script, by its path, so that it begins without jitkit: `python worker.py PRELOAD...`. It imports what it is told to,
 reads the code of the reference's modules without running it (`reference_code`), says `ready`, and waits. Requests are lines of JSON. A
 `prepare` names functions and checks, or programs of the ladder, that will probably be wanted: jitkit is imported, if functions can be put
-in place afterwards (`exchange`), or code is compiled. `run` puts functions in place, and runs checks, one after the other; no request
-follows it, except with `in_a_fork` and `stays`:
+in place afterwards (`exchange`), or code is compiled. `run` puts functions in place, and runs checks, one after the other:
 
     {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
      "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0, "executables": folder, "in_a_fork": false}
@@ -22,8 +21,8 @@ A frame is one line of JSON, too, on a stream that nobody else can write to by a
 
 With `stays` the process waits after `done` for one more request: a check is run again, to see how functions are called (`replay`).
 
-An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in place of checks. For a rung of the ladder,
-`{"do": "climb", ...}` imports a package in place of functions, and runs the rung's programs (`climbing`).
+An experiment runs in the same way: `{"do": "measure", ...}` calls its `measure` in place of checks. For a rung of the ladder,
+`{"do": "climb", ...}` imports a package, and runs the rung's programs (`climbing`).
 
 What the learner's functions print goes to a file, and from there, up to a limit, into the frame of the check.
 """

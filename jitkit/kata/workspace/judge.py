@@ -36,7 +36,7 @@ class Report(NamedTuple):
     verdict: Verdict
     yours: tuple[str, ...] = ()  # ids of the learner's exercises that ran in it
     suspects: tuple[str, ...] = ()  # ids of those that were left out, because they had made others fail
-    blame: str = ""  # a sentence, if this exercise passes with the learner's others and fails without them, or the reverse
+    blame: str = ""  # a sentence, if this exercise passes only with other exercises of the learner's, or only without
     suspicion: str = ""  # a sentence about this exercise: another one fails with it
     seconds: float = 0.0
     seed: int = 0  # the seed of the checks' random inputs
