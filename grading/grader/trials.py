@@ -65,9 +65,7 @@ _VERDICT_SECONDS = 1.0  # the comparison of an answer may take this much process
 _SHORT = 1 << 14  # answers below this size cannot take a second to compare, and need no watching thread
 _COMPUTES = 0.5  # a check that has computed for this share of its seconds is taken for an endless one
 _STOPPED_BY_ITSELF = 1.0  # processor seconds beyond that share: a single process has met its own limit by then
-_WAITED_FOR_NOTHING = (
-    0.9  # a check that ran out of time, and computed less than this part of its share, may have waited
-)
+_WAITED_FOR_NOTHING = 0.9  # a check that ran out of time and computed less than this part of its share may have waited
 
 
 Kind = tuple[str, bool, Exercise | None]  # the kind of a jail: the arguments of `Workers.zygote`
@@ -89,9 +87,7 @@ class How(NamedTuple):
 
     uses_xla: bool  # whether the jail has jax
     patched: bool = False  # whether they fill holes (`holes`) in a jitkit that is imported already
-    reference: bool = (
-        False  # whether they are the reference's: only then requests have the words that messages must have
-    )
+    reference: bool = False  # whether they are the reference's: only then requests have the words that errors need
     executables: Mapping[str, str] = {}  # sealed executables, as hexadecimal digits: see `inside.executables`
     programs: Mapping[str, bytes] = {}  # the random programs of checks: see `drawn`
     right: Mapping[str, tuple[bytes, Plain]] = {}  # the right answers of checks: see `right_answers`
