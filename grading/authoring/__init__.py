@@ -3,7 +3,7 @@
 commands          `python -m grading generate | verify | build | new`
 generate          a lab's manifest and the reference -> exercises.py, solutions, a README's list of parts
 notebooks         a lab -> lab.ipynb
-cells             cells -> the text of a notebook
+cells             cells -> the file of a notebook
 nbgrader_course   labs -> a course for nbgrader
 one_sitting       the answer to the ladder -> a page
 new               a name -> the skeleton of a lab, from the files in skeleton/

@@ -1,4 +1,4 @@
-"""cells -> the text of a notebook, in nbformat 4.5
+"""cells -> the file of a notebook, as a string, in nbformat 4.5
 
 It does not use nbformat, so that the generated files are the same with every version of it. Ids are given, never drawn.
 """
@@ -18,7 +18,7 @@ _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def markdown(id: str, text: str, metadata: dict[str, Any] | None = None) -> Cell:
-    """Return a cell of text. Raise ValueError for an id that nbformat does not allow."""
+    """Return a cell of Markdown. Raise ValueError for an id that nbformat does not allow."""
     return {"cell_type": "markdown", **_common(id, text, metadata)}
 
 
@@ -38,7 +38,7 @@ def _common(id: str, text: str, metadata: dict[str, Any] | None) -> Cell:
 
 
 def notebook_text(cells: Sequence[Cell]) -> str:
-    """Return the text of a notebook, as nbformat would write it. Raise ValueError if two cells have one id."""
+    """Return the file of a notebook as a string, as nbformat would write it. Raise ValueError if two cells have one id."""
     ids = [cell["id"] for cell in cells]
     twice = sorted({id for id in ids if ids.count(id) > 1})
     if twice:

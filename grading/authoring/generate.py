@@ -37,7 +37,7 @@ class GenerateError(Exception):
 
 
 def generated_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, str]:
-    """Return the path and the text of each file that is generated for a lab of the clone at `root`; a README only if the lab has one."""
+    """Return the path and the content of each file that is generated for a lab of the clone at `root`; a README only if the lab has one."""
     path = lab.folder / "README.md"
     readme = {path: readme_text(lab)} if path.is_file() else {}
     return {
@@ -49,7 +49,7 @@ def generated_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, s
 
 
 def stale_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, str]:
-    """Return the generated files that are missing or out of date, each with its new text."""
+    """Return the generated files that are missing or out of date, each with its new content."""
     files = generated_files(lab, root).items()
     return {p: text for p, text in files if not p.is_file() or p.read_text(encoding="utf-8") != text}
 
@@ -83,7 +83,7 @@ def exercises_text(lab: Lab) -> str:
 
 
 def stubs_by_exercise(lab: Lab) -> dict[str, str]:
-    """Return the stubs of each exercise, by its id, as the text of a notebook's cell."""
+    """Return the stubs of each exercise, by its id, as the source of a notebook's cell."""
     return {exercise.id: "\n\n\n".join(_stubs(exercise)) for exercise in lab.exercises}
 
 
@@ -111,7 +111,7 @@ def solutions_text(lab: Lab) -> str:
 
 
 def by_class(functions: Sequence[str]) -> list[str]:
-    """Return the texts of functions. Methods of one class that follow each other stand under one `class` line."""
+    """Return the sources of functions. Methods of one class that follow each other stand under one `class` line."""
     parts: list[str] = []
     for text in functions:
         head, _, body = text.partition("\n")

@@ -126,7 +126,7 @@ def source_of(target: Target, mutation: Mutation) -> str:
 
 
 def _as_a_learner_writes_it(function: ReferenceFunction, mutation: Mutation) -> str:
-    """Return the text of a mutated function, with its decorators if the learner writes them."""
+    """Return the source of a mutated function, with its decorators if the learner writes them."""
     tree = tree_of(mutation.source)
     if not function.source.startswith("@"):
         for node in tree.body:

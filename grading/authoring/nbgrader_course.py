@@ -160,7 +160,7 @@ def exercise_cells(lab: Lab, exercise: Exercise) -> list[Cell]:
 
 
 def solution_text(exercise: Exercise) -> str:
-    """Return the text of the reference's functions, with their bodies between nbgrader's marks. Raise GenerateError for a body on the
+    """Return the source of the reference's functions, with their bodies between nbgrader's marks. Raise GenerateError for a body on the
     line of its `def`.
     """
     return "\n\n\n".join(by_class([_marked(target) for target in exercise.targets]))
@@ -183,7 +183,7 @@ def _marked(target: Target) -> str:
 
 
 def hidden_cell(exercise: Exercise, check: Check, text: str | None) -> str:
-    """Return a cell with points for a hidden check. The cell of an exercise's first hidden check contains the `text` of
+    """Return a cell with points for a hidden check. The cell of an exercise's first hidden check contains the source (`text`) of
     all of them, and runs them.
     """
     variable = f"hidden_{exercise.id.replace('.', '_')}"
@@ -201,7 +201,7 @@ def hidden_cell(exercise: Exercise, check: Check, text: str | None) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a Python expression for a text of several lines, in a readable form."""
+    """Return a Python expression for a string of several lines, in a readable form."""
     return repr(text) if "'''" in text else f"r'''\n{text}'''"
 
 

@@ -62,7 +62,7 @@ class Text(NamedTuple):
 
 
 def sections_of(text: str) -> list[str]:
-    """Return a text, cut before each heading of the second level."""
+    """Return the sections of a Markdown text, which is cut before each heading of the second level."""
     return re.split(r"^(?=## )", text, flags=re.MULTILINE)
 
 
@@ -96,7 +96,7 @@ def lab_notebook(lab: Lab, imports: str, stubs: dict[str, str], readme: str = ""
 
 _TRANSCRIPT = re.compile(r"^```python\n(>>> .*?)^```\n", re.MULTILINE | re.DOTALL)
 _ERROR = re.compile(r"^[A-Za-z.]*Error: ", re.MULTILINE)
-_NOT_EVERYWHERE = 'target="'  # an example with this text compiles for a chip whose compiler may not be installed
+_NOT_EVERYWHERE = 'target="'  # an example that contains this compiles for a chip whose compiler may not be installed
 _USUAL_NAMES = {
     "jax": "import jitkit as jax", "jnp": "import jitkit.numpy as jnp", "np": "import numpy as np", "lax": "from jitkit import lax",
 }  # fmt: skip
@@ -163,7 +163,7 @@ def examples_of(id: str, stub: str, setup: str) -> Iterator[Cell]:
 
 
 def closing_cells(lab: Lab, text: Text) -> list[Cell]:
-    """Return the cells below the exercises: the text's question, the lab's experiment if it has one, and the rest of the text."""
+    """Return the cells below the exercises: the sections with a question, the lab's experiment if it has one, and all later sections."""
     cells = [markdown(f"question-{i}", section) for i, section in enumerate(text.question, 1)]
     if lab.experiment is not None:
         options = "\n".join(f"{i}. {option}" for i, option in enumerate(lab.experiment.options, 1))

@@ -139,7 +139,7 @@ def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[F
     if public < _FEWEST_CHECKS:
         yield Finding(exercise.id, "checks", f"there are {public}, and should be {_FEWEST_CHECKS} or more")
     if not any(c.hidden for c in checks):
-        yield Finding(exercise.id, "checks", "there is no hidden one")
+        yield Finding(exercise.id, "checks", "there is no hidden check")
     if any(c.drawn for c in checks) == bool(exercise.no_programs):
         text = "the last check is of random programs, or `no_programs` in lab.toml says why not"
         yield Finding(exercise.id, "checks", text)

@@ -55,7 +55,7 @@ def verify_ladder(workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path
 
 
 def hidden_programs() -> tuple[tuple[str, str], ...]:
-    """Return the programs that only grading uses, as path and text."""
+    """Return the programs that only grading uses, as path and source."""
     return tuple((str(path), path.read_text(encoding="utf-8")) for path in (*HIDDEN_RUNGS, HIDDEN_BEHIND))
 
 
@@ -103,13 +103,13 @@ class Prover:
         self.learners = Climber(kept or folder / "kept")
 
     def package(self, text: str) -> Package:
-        """Write a package whose only file has this text, and return it."""
+        """Write a package whose only file has this source, and return it."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         (folder / "myjax.py").write_text(text, encoding="utf-8")
         return Package(folder, "myjax")
 
     def verdict(self, text: str, rung: Rung, seed: int = 0) -> RungVerdict:
-        """Return the verdict on one rung, hidden programs included, for a package with this text."""
+        """Return the verdict on one rung, hidden programs included, for a package with this source."""
         return self.climber.climb(self.package(text), [rung], seed=seed, spare=self.forks)[0]
 
     def solution(self, rung: Rung) -> list[Finding]:

@@ -51,7 +51,7 @@ def anonymous(standing: Standing, secret: str) -> tuple[Standing, dict[str, str]
 
 
 def _hider(*names: str) -> Callable[[str], str]:
-    """Return a function that replaces these names in a text by `...`, and each of their words, whatever their case. Names and words
+    """Return a function that replaces these names in a string by `...`, and each of their words, whatever their case. Names and words
     of one or two characters stay.
     """
     words = {word for name in names for word in (name, *re.split(r"[\W_]+", name)) if len(word) > 2}

@@ -182,7 +182,7 @@ def _regrade(arguments: argparse.Namespace) -> int:
 
 
 def _container(arguments: argparse.Namespace) -> str | None:
-    """Return the engine of the container in which the grader runs if there is no bubblewrap; None if it runs in no container."""
+    """Return the engine of the container in which the grader runs if there is no bubblewrap; None if the grader runs in none."""
     here = arguments.unsandboxed or arguments.scheduler or shutil.which("bwrap") is not None
     return None if here else container.engine()
 

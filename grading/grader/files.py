@@ -350,6 +350,6 @@ def file_name(student: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a student's text in a form that a sentence can quote: printable, and not long."""
+    """Return a student's string in a form that a sentence can quote: printable, and not long."""
     plain = "".join(c if c.isprintable() else "?" for c in text)
     return plain if len(plain) <= 200 else plain[:200] + "..."

@@ -187,7 +187,7 @@ class _Submission:
 
 
 def _is_untouched(source: Source, labs: Sequence[Lab]) -> bool:
-    """Return whether a file equals the one that was handed out. A notebook counts as untouched if it has no functions: its text differs
+    """Return whether a file equals the one that was handed out. A notebook counts as untouched if it has no functions: its source differs
     anyway, since it has outputs.
     """
     if source.path.endswith(".ipynb"):

@@ -148,7 +148,7 @@ class HandIn(NamedTuple):
       lab: None if nothing of the submission was run.
       handed_in: the time that a learning platform gave, or that of the newest file that was taken.
       digest: a hash of the functions of the lab.
-      taken: the files whose functions were taken; `passed`: the others, each with the reason.
+      taken: the files whose functions were taken; `passed`: the files that were not, each with the reason.
     """
 
     student: str

@@ -112,7 +112,7 @@ class Found(NamedTuple):
     """A package in a submission."""
 
     name: str
-    texts: dict[str, str]  # path -> the text of one of its files, or of a file beside them
+    texts: dict[str, str]  # path -> the source of one of its files, or of a file beside them
     sources: list[Source]  # all files of its folder that belong to it
 
 

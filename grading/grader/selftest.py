@@ -20,7 +20,7 @@ _PROBE = pathlib.Path(__file__).with_name("probe.py")
 
 
 def self_test(compiles: bool = False) -> list[str]:
-    """Return what a worker could do and should not; an empty list if the jail holds. Raise JailError if there is no jail.
+    """Return what a worker could do and should not; [] if the jail holds. Raise JailError if there is no jail.
 
     Args:
       compiles: whether to test a worker that may load machine code.

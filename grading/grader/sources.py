@@ -31,7 +31,7 @@ _FOR_IPYTHON = re.compile(
 
 
 class Source(NamedTuple):
-    """A file of a submission as text, and what is known about it."""
+    """The source of a file of a submission, and what is known about it."""
 
     path: str
     text: str
@@ -54,7 +54,7 @@ def hint_of(path: str, labs: Sequence[Lab]) -> str:
 
 
 def was_handed_out(path: str, text: str | None, labs: Sequence[Lab]) -> bool:
-    """Return whether a file is one that the course hands out, unchanged. Its place decides, and for a source also its text."""
+    """Return whether a file is one that the course hands out, unchanged. Its place decides, and for a source also its content."""
     lab = next((lab for lab in labs if lab.number == hint_of(path, labs)), None)
     ours = lab.folder / pathlib.PurePosixPath(path).name if lab is not None else None
     if ours is None or not ours.is_file():

@@ -160,7 +160,7 @@ def of_package(trees: Sequence[ast.AST], solution: frozenset[str]) -> list[str]:
 
 
 def longer_functions(trees: Sequence[ast.AST]) -> frozenset[str]:
-    """Return the functions that are so long that two people would not write them alike: their syntax trees as text,
+    """Return the functions that are so long that two people would not write them alike: their syntax trees as strings,
     without decorators and docstrings.
     """
     functions = (n for tree in trees for n in walk(tree) if isinstance(n, ast.FunctionDef))

@@ -87,7 +87,7 @@ class How(NamedTuple):
 
     uses_xla: bool  # whether the jail has jax
     patched: bool = False  # whether they fill holes (`holes`) in a jitkit that is imported already
-    reference: bool = False  # whether they are the reference's: only then requests have the words that errors need
+    reference: bool = False  # whether they are the reference's: only then requests keep the `parts` of `raised`
     executables: Mapping[str, str] = {}  # sealed executables, as hexadecimal digits: see `inside.executables`
     programs: Mapping[str, bytes] = {}  # the random programs of checks: see `drawn`
     right: Mapping[str, tuple[bytes, Plain]] = {}  # the right answers of checks: see `right_answers`
@@ -385,7 +385,7 @@ class Trials:
                 text = json.dumps(outcome.value)
                 short = (
                     len(text) < _SHORT and '"void"' not in text
-                )  # arrays without bytes are short, and their texts long
+                )  # arrays without bytes are short, and printed they are long
                 with contextlib.nullcontext() if short else patience(_VERDICT_SECONDS):
                     result = self.assessor.judge(check, right, outcome, frozenset(own))
                 results.append(result)

@@ -56,7 +56,7 @@ def _key(bare: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...])
 
 
 def seal(data: bytes, key: bytes) -> bytes:
-    """Return the data XOR a keystream from `key`: the same call encrypts and decrypts. No key is used for two texts."""
+    """Return the data XOR a keystream from `key`: the same call encrypts and decrypts. No key is used for two executables."""
     stream = hashlib.shake_256(key).digest(len(data))
     mixed = int.from_bytes(data, "big") ^ int.from_bytes(stream, "big")
     return mixed.to_bytes(len(data), "big")

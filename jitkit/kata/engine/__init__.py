@@ -4,7 +4,7 @@ manifest        labs/NN_name/lab.toml -> Lab; `toml_table`: a TOML file whose er
 checking        the functions with which a lab's `checks.py` is written; `mutants`: those for its `mutants.py`
 submission      files of a learner -> functions; `old_places`: redirects their imports from old places; `plain_imports`: names what they
                 import; `own_names`: what their names mean; `names`, `name_origins`: names of a syntax tree, and of a module
-splice          functions of a learner -> `jitkit` with them in place; `source_edit`: the same as text; `exchange`: the same in a
+splice          functions of a learner -> `jitkit` with them in place; `source_edit`: the same as source; `exchange`: the same in a
                 `jitkit` that is imported already
 reference       target -> the reference's source; `parts`: the helpers that it uses; `members`: methods and values of its classes
 running         a submission + checks -> an outcome for each check, by talking with processes

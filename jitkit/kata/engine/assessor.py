@@ -166,7 +166,7 @@ class Assessor:
         seed: int = 0,
         draw: int = 0,
     ) -> Job:
-        """Return the job to run for a verdict; `checks_file` is a path and its text."""
+        """Return the job to run for a verdict; `checks_file` is a path and the file's source."""
         placed = {target: other.path for other, target in others} | dict.fromkeys(exercise.targets, file.path)
         files = {other.path: other for other, _ in others} | {file.path: file}
         keeps = exercise.uses_xla and self.machine_code is not None and self.machine_code.is_there()

@@ -141,7 +141,7 @@ _written: list[int] = []  # where something was written behind an array's end
 
 
 def watch(cc: Any) -> None:
-    """Make `cc` compile each text with `_BEFORE` and `_COUNTS` in front of it, or without them if that fails, and keep
+    """Make `cc` compile each C source with `_BEFORE` and `_COUNTS` in front of it, or without them if that fails, and keep
     the machine code in `_libraries`. New memory is full of nan and -1, to show numbers that nobody stored; the bytes
     behind its end are marked, to show numbers that are stored there. A second call does nothing.
     """
@@ -162,7 +162,7 @@ def watch(cc: Any) -> None:
     def translate_and_count(text: str) -> bytes:
         try:
             library: bytes = translate(_BEFORE + _COUNTS + _SAME_LINES + text)
-        except ValueError:  # a text that defines its own `exp`, or is not valid C
+        except ValueError:  # a source that defines its own `exp`, or is not valid C
             library = translate(_SAME_LINES + text)
         _libraries.append(library)
         return library

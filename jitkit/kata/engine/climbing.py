@@ -70,7 +70,7 @@ def compiled(path: str, source: str) -> CodeType:
 
 
 def load_programs(files: Sequence[Sequence[str]]) -> list[Program]:
-    """Return the programs in some files, each a path and a text."""
+    """Return the programs in some files, each a path and a source."""
     sys.modules["climbing"] = sys.modules[__name__]
     for name in ("behind", "drawing") if __package__ else ():  # a grader has this file alone, and brings both itself
         sys.modules[name] = importlib.import_module(f".{name}", __package__)
@@ -311,7 +311,7 @@ def load_machine(path: str) -> Any:
 
 
 def keep_executables(xla: Any, folder: pathlib.Path) -> None:
-    """Make `xla` compile each text only once: later it takes the executable from memory, or from an earlier save in `folder`."""
+    """Make `xla` compile each StableHLO text only once: later it takes the executable from memory, or from an earlier save in `folder`."""
     # imported only here, since a grader has this file alone, and keeps nothing
     executables = importlib.import_module(".executables", __package__)
 
@@ -346,7 +346,7 @@ def warm_up(path: str) -> None:
 
 
 def told(error: BaseException, folder: str) -> dict[str, Any]:
-    """Return an error at import as a dict: its class, its text, and the learner's line, or None if no line is known."""
+    """Return an error at import as a dict: its class, its message, and the learner's line, or None if no line is known."""
     inside = str(pathlib.Path(folder).resolve())
     if isinstance(error, SyntaxError) and error.filename:
         return {"class": type(error).__name__, "text": str(error.msg), "line": [error.filename, error.lineno or 1]}

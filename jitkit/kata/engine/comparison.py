@@ -67,7 +67,7 @@ def first_difference(
 
 
 class _Refused(Exception):
-    """Raised if XLA refuses to compile a program; the text is XLA's."""
+    """Raised if XLA refuses to compile a program; the message is XLA's."""
 
 
 class _Comparer:
@@ -166,7 +166,7 @@ class _Comparer:
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
 
     def programs(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
-        """Return the difference between two runs of a random program, in its text or else in its result; None if there is none."""
+        """Return the difference between two runs of a random program, in its source or else in its result; None if there is none."""
         if expected["text"] != actual["text"]:
             return Difference(where, "It is another program.", expected["text"], describe(actual))
         return self.compare(expected["value"], actual["value"], where)
@@ -218,7 +218,7 @@ class _Comparer:
         if self.run_stablehlo is not None:
             try:
                 return self.run_stablehlo(text, [array_of(x) for x in arguments])
-            except Exception as error:  # whatever XLA says of the learner's text
+            except Exception as error:  # whatever XLA says of the learner's program
                 raise _Refused(error) from None
         if "refused" in data:
             raise _Refused(data["refused"])
@@ -267,7 +267,7 @@ def describe(data: Plain) -> str:
 
 
 def _refusal(text: str) -> str:
-    """Return XLA's complaint about a text, with the line of the text that it is about."""
+    """Return XLA's complaint about StableHLO text, with the line that the complaint is about."""
     said = re.search(r"(?:error: )(.*)", text)
     line = re.search(r"line (\d+) of the StableHLO text:\n *(.*)", text)
     message = said[1] if said is not None else text

@@ -1,4 +1,4 @@
-"""a program's text -> its executable, which another process has compiled for an earlier save
+"""a program's StableHLO text -> its executable, which another process has compiled for an earlier save
 
 After a save, mostly the same programs are compiled as after the save before. A folder keeps machine code under a hash of
 everything that it depends on; reading it takes a tenth of the time of compiling. The locations in the text, which name
@@ -150,7 +150,7 @@ def keep_executables(folder: pathlib.Path) -> None:
 
 
 _LOCATION = re.compile(
-    r"""("(?:[^"\\]|\\.)*")"""  # a quoted text, which may have anything in it, is kept
+    r"""("(?:[^"\\]|\\.)*")"""  # a quoted string, which may contain anything, is kept
     r"""| loc\((?:[^()"]|"(?:[^"\\]|\\.)*")*\)"""
     r"""|^\#loc\d+ = .*\n""",
     re.MULTILINE,

@@ -71,7 +71,7 @@ def _is_method(value: Any) -> bool:
 
 @functools.cache
 def _values_of(owner: type) -> dict[str, tuple[str, str]]:
-    """Return the values in a class's own text, each with its type and the comment beside it."""
+    """Return the values in a class's own source, each with its type and the comment beside it."""
     path = pathlib.Path(source_path(owner.__module__, str(PACKAGE)))
     source = path.read_text(encoding="utf-8")
     node = next((n for n in tree_of(source).body if isinstance(n, ast.ClassDef) and n.name == owner.__name__), None)

@@ -10,7 +10,7 @@ it, and right answers, written in another way than the reference.
     @also_right("02.3", "with a stack of its own")
     def one_by_one(jaxpr, consts, *args): ...
 
-The first is the reference with a part of its text replaced, the second a whole function. Both must fail a check that is `against`
+The first is the reference with a part of its source replaced, the second a whole function. Both must fail a check that is `against`
 the same misconception: so the checks are tested, too. If a learner's function fails in the same way as a mutant, the learner gets
 the mutant's hint.
 
@@ -38,8 +38,8 @@ class Mutant(NamedTuple):
     hint: str
     name: str
     line: int  # the line in mutants.py
-    edit: tuple[str, str] | None  # text of the reference, and its replacement
-    source: str  # the text of a function; empty if there is an edit
+    edit: tuple[str, str] | None  # a part of the reference's source, and its replacement
+    source: str  # the source of a function; "" if there is an edit
     target: str  # the name of the target, where the exercise has several; else empty
 
 
@@ -48,7 +48,7 @@ class RightAnswer(NamedTuple):
 
     exercise: str
     how: str  # the approach
-    functions: dict[str, str]  # name of a target ("" if there is only one) -> the text of the function
+    functions: dict[str, str]  # name of a target ("" if there is only one) -> the source of the function
 
 
 _collected: list[Mutant] = []
@@ -132,7 +132,7 @@ def mutant_source(mutant: Mutant, target: Target, reference: str) -> str:
     """Return a learner's file whose function for `target` is the mutant. `reference` is the source of the reference's
     function.
 
-    Raise ValueError unless the text that an edit replaces occurs exactly once outside of the docstring.
+    Raise ValueError unless the part that an edit replaces occurs exactly once outside of the docstring.
     """
     if mutant.edit is not None:
         old, new = mutant.edit

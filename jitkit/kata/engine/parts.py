@@ -205,7 +205,7 @@ def _written(annotation: Any) -> Any:
 
 
 def _short(default: Any) -> Any:
-    """Return the text for a default value: a function's name, `...` for a long value, else the value."""
+    """Return what stands for a default value: a function's name, `...` for a long value, else the value."""
     if inspect.isfunction(default):
         return _Bare(default.__name__)
     return _Bare("...") if default is not inspect.Parameter.empty and len(repr(default)) > _WIDEST_DEFAULT else default

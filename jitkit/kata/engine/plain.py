@@ -53,7 +53,7 @@ def raised(function: Callable[..., Any], *args: Any, parts: Sequence[str] = (), 
 
 
 class Ran:
-    """A random program: its text, the choices by which it was written, and its result, or the error that it ended in (`Raised`)."""
+    """A random program: its source, the choices by which it was written, and its result, or the error that it ended in (`Raised`)."""
 
     def __init__(self, text: str, choices: Sequence[int], value: Any) -> None:
         self.text = text
@@ -252,7 +252,7 @@ def said(error: BaseException) -> str:
 
 
 def _type(aval: Any) -> str:
-    """Return a type as text, `float32[3]`, with a star if it is weak. It does not use the aval's own printer, which may be the
+    """Return a type as text, `float32[3]`, with a star if it is weak. This does not use the aval's own printer, which may be the
     learner's.
     """
     dtype = aval.dtype

@@ -17,7 +17,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
 
 class ReferenceFunction(NamedTuple):
-    """A function of the reference: its text, dedented, and its parts. The text has the decorators only where learners
+    """A function of the reference: its source, dedented, and its parts. The source has the decorators only where learners
     write them.
     """
 

@@ -102,8 +102,8 @@ class Recorder:
 
 
 def call_text(code: CodeType, values: dict[str, Any]) -> str:
-    """Return the text of a call: `bucket_size(17)`. Keyword-only arguments are written with their names, the others
-    without; `self` is left out, and a long text is cut."""
+    """Return a call as it is written: `bucket_size(17)`. Keyword-only arguments are written with their names, all others
+    without; `self` is left out, and a long call is cut."""
     count = code.co_argcount + code.co_kwonlyargcount
     names = list(code.co_varnames[:count])
     shown = [

@@ -27,7 +27,7 @@ _LONGEST_REPLAYED = 4.0  # seconds: a check that took longer is not run again to
 
 
 class LearnerSource(NamedTuple):
-    """A file of a learner: its text, and the exercises that may be in it, as targets or as dotted names."""
+    """A file of a learner: its source, and the exercises that may be in it, as targets or as dotted names."""
 
     path: str
     source: str
@@ -41,7 +41,7 @@ def parsed(source: LearnerSource) -> LearnerFile:
 
 
 class Climb(NamedTuple):
-    """What a job on the ladder has instead of functions: a package, and files of programs, each a path and a text."""
+    """What a job on the ladder has instead of functions: a package, and files of programs, each a path and a source."""
 
     package: Mapping[str, str]  # folder, name, machine (the path of `xla.py`), perhaps executables; empty for jitkit
     programs: tuple[tuple[str, str], ...]
@@ -83,7 +83,7 @@ class Outcome(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of a learner's function: its text, the line where the function begins, and the returned value."""
+    """A call of a learner's function: the call as it is written, the line where the function begins, and the returned value."""
 
     text: str
     line: int

@@ -34,7 +34,7 @@ def function_text(source: str, function: Function, decorators: Sequence[ast.expr
 
 
 def with_imports(text: str, imports: Sequence[ast.stmt]) -> str:
-    """Return the text of a function at the left margin, with imports at the beginning of its body."""
+    """Return the source of a function at the left margin, with imports at the beginning of its body."""
     if not imports:
         return text
     function = tree_of(text).body[0]
@@ -97,7 +97,7 @@ def _indented(text: str, function: Function) -> str:
 
 
 def insert_before_function(source: str, name: str, text: str) -> str:
-    """Return the source with a text inserted before the top-level statement that contains the function with this dotted name, and
+    """Return the source with another source inserted before the top-level statement that contains the function with this dotted name, and
     before the comments above that statement.
     """
     tree = tree_of(source)
@@ -112,10 +112,10 @@ def insert_before_function(source: str, name: str, text: str) -> str:
 
 
 def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[Target]) -> str:
-    """Return a module's text with functions of a learner's file put in. The helpers that these functions use stand before the
+    """Return a module's source with functions of a learner's file put in. The helpers that these functions use stand before the
     first of them.
 
-    `reference` is the module's text before any functions were put in: a method that it has is not added. Raise SpliceError if
+    `reference` is the module's source before any functions were put in: a method that it has is not added. Raise SpliceError if
     the file has no such function, a decorator does not fit, or a helper has a name that the module has.
     """
     module = LearnerFile.parse(reference, "", ())
@@ -149,7 +149,7 @@ def _line_of(text: str, name: str) -> int:
 
 
 def _statement_text(source: str, statement: ast.stmt) -> str:
-    """Return the text of a helper as it is in the source. An import is written anew, since some of its names may have
+    """Return a helper as it is written in the source. An import is written anew, since some of its names may have
     been left out.
     """
     if isinstance(statement, ast.Import | ast.ImportFrom):

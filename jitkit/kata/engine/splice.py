@@ -270,7 +270,7 @@ def _bare(args: ast.arguments) -> ast.arguments:
 
 
 def _check_helpers(helpers: Sequence[ast.stmt], known: dict[str, tuple[str, str]], path: str) -> None:
-    """Add helpers to `known`, by name, each with its file and text. Raise SpliceError if another file has a different helper of the
+    """Add helpers to `known`, by name, each with its file and source. Raise SpliceError if another file has a different helper of the
     same name for the module.
     """
     for node in helpers:

@@ -9,7 +9,7 @@ import enum
 
 
 class Status(enum.StrEnum):
-    """Names the outcome of a check, an exercise or a rung. `Status.PASS == "pass"`: a status is equal to its text in files."""
+    """Names the outcome of a check, an exercise or a rung. `Status.PASS == "pass"`: a status equals its string in files."""
 
     PASS = "pass"
     FAIL = "fail"  # another value than the reference's

@@ -174,7 +174,7 @@ class Submission:
 
 
 def _written(file: LearnerFile, names: set[str]) -> Iterator[tuple[int, str]]:
-    """Yield the top-level statements of a file, each as its line and its text. For an exercise that is not in `names`, yield only its
+    """Yield the top-level statements of a file, each as its line and its source. For an exercise that is not in `names`, yield only its
     name.
     """
     lines = file.source.split("\n")
@@ -235,12 +235,12 @@ def _only(node: ast.stmt, wanted: set[str]) -> ast.stmt:
 
 
 def _without_repeats(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements without repetitions that change nothing: the same text came before, and the names that it reads and binds are
-    unchanged since.
+    """Return the statements without repetitions that change nothing: the same statement came before, and the names that it reads and
+    binds are unchanged since.
     """
     kept: list[ast.stmt] = []
     latest: dict[str, int] = {}  # a name -> which of `kept` bound it
-    known: dict[str, dict[str, int | None]] = {}  # text of a statement -> what it read and bound
+    known: dict[str, dict[str, int | None]] = {}  # source of a statement -> what it read and bound
     for node in statements:
         words, bound, read = ast.unparse(node), set(names_bound(node)), _read_at_once(node)
         if not bound or isinstance(node, _OTHERS):  # it changes something, and so does its repetition

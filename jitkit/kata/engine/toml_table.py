@@ -142,7 +142,7 @@ def line_of(text: str, keys: Keys) -> int:
     """Return the line of a key in a TOML file, or else of the innermost table around it that has a line; 1 if none has."""
     best, depth, section, counts, quotes = 1, 0, Keys(), Counter[Keys](), ""
     for i, line in enumerate(text.splitlines(), 1):
-        if quotes:  # in a text of several lines
+        if quotes:  # in a string of several lines
             quotes = "" if line.count(quotes) % 2 else quotes
             continue
         header = re.fullmatch(r"\s*\[(.+)\]\s*(#.*)?", line)

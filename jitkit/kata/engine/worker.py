@@ -329,7 +329,7 @@ def _nobody_debugs(*args: Any, **kwargs: Any) -> None:
 
 
 def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:
-    """Return an error that was raised before the first check: its class, its text, and its line, if possible the learner's."""
+    """Return an error that was raised before the first check: its class, its message, and its line, if possible the learner's."""
     line: list[Any] | None = None
     if isinstance(error, splice.SpliceError) and error.file:
         line = [error.file, error.line]

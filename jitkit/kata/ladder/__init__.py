@@ -1,4 +1,4 @@
-"""The ladder: from an empty file to one's own JAX. Learners write a package instead of functions; the rest is as in the labs.
+"""The ladder: from an empty file to one's own JAX. Learners write a package instead of functions; all else is as in the labs.
 
 rungs          labs/from_scratch/NN_name -> Rung: page, programs, hints
 climber        a package + rungs -> verdicts: the programs of these rungs, run on the package and on jitkit

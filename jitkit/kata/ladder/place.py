@@ -94,7 +94,7 @@ class Place:
         """
         package = Package(self.root, self.name)
         if not self.name.isidentifier() or self.name in _TAKEN:
-            why = "is the name of another module" if self.name in _TAKEN else "is no name that Python can import"
+            why = "is the name of another module" if self.name in _TAKEN else "is not a name that Python can import"
             raise Problem(
                 f"{self.relative(self.kept / _MARK)} says that your package is called {self.name!r}, which {why}. Call it "
                 "something else, myjax say, there and in the folder."

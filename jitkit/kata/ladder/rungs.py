@@ -47,7 +47,7 @@ class Rung(NamedTuple):
 
     @property
     def programs(self) -> tuple[str, str]:
-        """Path and text of its programs."""
+        """The path and the source of its programs."""
         path = self.folder / "programs.py"
         return str(path), path.read_text(encoding="utf-8")
 
@@ -133,7 +133,7 @@ def _begin(text: str, number: str) -> int:
 
 
 def prefix(text: str, number: str) -> str:
-    """Return a text of solutions from its beginning to the end of the section of this rung."""
+    """Return the solutions in a source from its beginning to the end of the section of this rung."""
     return next((text[: m.start()] for m in _SECTION.finditer(text) if m[1] > number), text)
 
 
@@ -149,5 +149,5 @@ def below(rung: Rung) -> str:
 
 
 def section(text: str, number: str) -> str:
-    """Return the section of this rung in a text of solutions."""
+    """Return the section of this rung in a source of solutions."""
     return text[_begin(text, number) : len(prefix(text, number))]

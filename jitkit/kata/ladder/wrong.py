@@ -19,7 +19,7 @@ from .rungs import Rung, ladder_folder, prefix
 
 
 class Wrong(NamedTuple):
-    """A wrong version: the learner's misconception, a question that helps to see it, and the change of the solution's text."""
+    """A wrong version: the learner's misconception, a question that helps to see it, and the change of the solution's source."""
 
     label: str
     question: str
@@ -27,7 +27,7 @@ class Wrong(NamedTuple):
     new: str
 
     def applied(self, solution: str, rung: Rung) -> str:
-        """Return the text of the package. Raise ValueError if the solution has no such place, or several."""
+        """Return the source of the package. Raise ValueError if the solution has no such place, or several."""
         text = prefix(solution, rung.number)
         if text.count(self.old) != 1:
             raise ValueError(f"{rung.number}: {self.label!r} changes a text that occurs {text.count(self.old)} times")

@@ -117,7 +117,7 @@ class _Program:
         self.add(f"lax.fori_loop(0, {self.choices.below(4)}, lambda i, c: {body}, {name})", shape)
 
     def text(self, what: str = "") -> str:
-        """Return the text of the program, whose function has one result or two. `what` is appended to the call of `ran`."""
+        """Return the source of the program, whose function has one result or two. `what` is appended to the call of `ran`."""
         shape = self.pool[0][1]
         results = [self.pool[-1][0]]
         if self.choices.chance(50):

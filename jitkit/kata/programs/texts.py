@@ -55,7 +55,7 @@ def _size(shape: tuple[int, ...]) -> int:
 
 
 def read(text: str, dtype: Any, shape: tuple[int, ...] = ()) -> str:
-    """Return the bytes, in hexadecimal, of the numbers in a text (`1.0`, `dense<[1, 2]>`). If the text has only one number, it is
+    """Return the bytes, in hexadecimal, of the numbers in MLIR text (`1.0`, `dense<[1, 2]>`). If the text has only one number, it is
     repeated for each element of the shape.
     """
     if text.startswith('dense<"'):

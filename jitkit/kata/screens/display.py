@@ -40,7 +40,7 @@ MARKS: dict[Status, tuple[str, str, str]] = {
     Status.NEW: ("○", "unchecked", "yellow"),
     Status.STALE: ("○", "changed", "yellow"),
 }
-_CONTEXT = 2  # lines of a text that are shown before the first that differs
+_CONTEXT = 2  # lines of a value that are shown before the first that differs
 _MOST_LINES = 40  # each side of a difference shows at most this many lines; the file has all
 _MOST_OUTPUT = 12  # at most this many lines of what the learner printed are shown
 _MOST_OF_A_PROGRAM = 20  # at most this many lines of a check's program are shown
@@ -156,7 +156,7 @@ def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
 
 
 def both_sides(expected: str, actual: str) -> tuple[list[str], list[str]]:
-    """Return two texts as lines, from shortly before their first difference."""
+    """Return two strings as lines, from shortly before their first difference."""
     one, other = expected.splitlines() or [""], actual.splitlines() or [""]
     same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     start = max(same - _CONTEXT, 0)

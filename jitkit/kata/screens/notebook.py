@@ -291,7 +291,7 @@ def _note_raised(result: Any) -> None:
 
 
 def _reached(text: str, line: int) -> str:
-    """Return the text of a cell before the statement at `line`; the whole text if there is no such statement."""
+    """Return the source of a cell before the statement at `line`; the whole source if there is no such statement."""
     first = next((s.lineno for s in tree_of(text).body if (s.end_lineno or s.lineno) >= line), None)
     return text if first is None else "".join(text.splitlines(keepends=True)[: first - 1])
 
