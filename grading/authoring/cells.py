@@ -1,6 +1,7 @@
 """cells -> the file of a notebook, as a string, in nbformat 4.5
 
-It does not use nbformat, so that the generated files are the same with every version of it. Ids are given, never drawn.
+This module does not use nbformat, so that the generated files are the same with every version of nbformat. The caller gives
+the ids of cells; none is drawn.
 """
 
 from __future__ import annotations

@@ -236,8 +236,8 @@ def _is_call_of(node: ast.AST, name: str) -> bool:
 
 
 def _is_commutative(node: ast.BinOp) -> bool:
-    """Return whether swapping the operands changes nothing. This is so for `*` and `&`, and for `+` if an operand is a whole number or a
-    length: other operands of `+` may be lists or strings.
+    """Return whether swapping the operands changes nothing: for `*` and `&`, and for `+` if an operand is a whole number or a length
+    (other operands of `+` may be lists or strings).
     """
     if isinstance(node.op, ast.Mult | ast.BitAnd):
         return True

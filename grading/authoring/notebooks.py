@@ -127,7 +127,7 @@ def transcript_cells(id: str, transcript: str, before: str = "", may_raise: bool
     """Yield a cell for each output of a transcript, with the statements before it, and one for statements after the last
     output. `before` stands at the start of the first cell.
 
-    A cell that raises an error stops a run of all cells, unless it has a tag. It gets the tag if its output is an
+    A cell that raises an error stops a run of all cells, unless it has a tag. A cell gets the tag if its output is an
     error, if it needs another chip's compiler, or with `may_raise`.
     """
     statements, shown = [before] if before else [], list[str]()

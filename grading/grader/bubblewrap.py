@@ -1,6 +1,6 @@
 """The outer wall of a jail: bubblewrap around a zygote, the process that forks workers
 
-A jail has the interpreter, its libraries, numpy and, if it is JAX or JAXLIB, jax or jaxlib, all read-only. It has no network, and
+A jail has the interpreter, its libraries, numpy and, if its kind is JAX or JAXLIB, jax or jaxlib, all read-only. It has no network, and
 its processes see no others.
 """
 
@@ -142,7 +142,7 @@ def _system() -> Iterator[str]:
 
 
 def site() -> pathlib.Path:
-    """Return the folder in which numpy and the other packages are installed. Raise JailError without numpy."""
+    """Return the folder in which numpy and the other packages are installed. Raise JailError if numpy is not installed."""
     spec = importlib.util.find_spec("numpy")
     if spec is None or spec.origin is None:
         raise JailError("numpy is not installed")

@@ -1,6 +1,6 @@
 """a submission -> for each exercise its functions, spliced into jitkit as code, or why not; nothing of the submission is run
 
-This runs in a process of its own, which forks a process for each submission, with limits of memory and time: a file that
+The intake runs in a process of its own, which forks a process for each submission, with limits of memory and time: a file that
 kills the parser harms nothing else. The result is a frame of JSON: sentences for people, and code as bytes that only a
 worker reads.
 """

@@ -91,7 +91,7 @@ def _templates() -> Any:
 
 def write_report(folder: pathlib.Path, standing: Standing) -> pathlib.Path:
     """Write `index.html`, a page about each student for the instructor, and `feedback/` for students; return the path of `index.html`.
-    Raise ExportError without jinja2.
+    Raise ExportError if jinja2 is not installed.
     """
     view, handins = View.of(standing), standing.all_handins()
     pages, feedback = folder / "students", folder / "feedback"

@@ -119,7 +119,7 @@ class Found(NamedTuple):
 def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Found | None:
     """Return the package in a submission; None if there is none. Raise Invalid if there are several.
 
-    It is the one called `myjax`; or else the one beside an `xla.py`; or else the one that imports `xla`. `answers` has the
+    The package is the one called `myjax`; or else the one beside an `xla.py`; or else the one that imports `xla`. `answers` has the
     names of the labs' functions: a file that defines one, and that the package does not import, belongs to the labs.
     """
     python = {PurePosixPath(s.path): s for s in sources if s.path.endswith(".py") and not s.hint and not s.module}

@@ -85,7 +85,7 @@ def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) 
 def keeps_state(nodes: Sequence[ast.AST]) -> bool:
     """Return whether code may keep something from one call to the next.
 
-    It may if the code has a module variable or a default value that is not a constant (an expression of literals, tuples,
+    Code may keep something if it has a module variable or a default value that is not a constant (an expression of literals, tuples,
     names, attributes and operators counts as one); `global`, `setattr` or `delattr`; an attribute that begins with two
     underscores; a decorator that remembers, such as `cache`; a module-level statement other than a function, an assignment or
     an import; or if a function stores into an object that is neither its parameter nor its local variable.

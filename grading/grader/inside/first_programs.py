@@ -3,7 +3,7 @@
 The first program that is traced makes tables, and Python adapts the code that it runs. In a fork each of these changes
 also costs a copy of a page of memory. Measured: a check that traces and does not compile takes 3 ms less processor time
 (otherwise 9 to 15 ms), and one of random programs a third less. The programs are the same for everybody: some are written here, and some
-are drawn as those of checks are, from a seed that is no secret. If the functions of an exercise are missing, a program goes as far
+are drawn as those of checks are, from a seed that is not secret. If the functions of an exercise are missing, a program goes as far
 as it can, and its error is ignored. Nothing is compiled here: that would start threads, and a fork does not have its parent's threads.
 """
 

@@ -83,7 +83,7 @@ class _Runner(Loader):
 
 
 class _MissingError(BaseException):
-    """Raised for a module that is not there. It is no ImportError, since a module may do something else after an ImportError."""
+    """Raised for a module that is not there. It is not an ImportError, since a module may do something else after an ImportError."""
 
 
 class _Refusal(MetaPathFinder):

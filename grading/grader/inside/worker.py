@@ -49,7 +49,7 @@ ENVIRONMENT = {
 def work(
     channel: int, base: Modules, holes: Holes, limits: dict[str, int], user: int, own: int, jailed: bool, alone: bool
 ) -> None:
-    """Do everything that a worker does. It does not return.
+    """Do everything that a worker does. The function does not return.
 
     Args:
       channel: the descriptor of the socket to the grader.

@@ -1,6 +1,6 @@
 """In the jail: a clean process that forks workers
 
-It has the standard library, numpy and, if an exercise compiles, jax (jaxlib for a package from scratch). Of this
+The process has the standard library, numpy and, if an exercise compiles, jax (jaxlib for a package from scratch). Of this
 repository it has only the modules of jitkit that contain no exercise, or all with holes for the functions of exercises
 (`grader.holes`). It receives nothing but "start a worker that speaks to this socket", "say how long that worker
 computed", "end it", and "fork a branch for an exercise" (`grader.branches`). A branch is a process that receives the same

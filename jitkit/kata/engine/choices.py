@@ -2,7 +2,7 @@
 
 A writer of programs asks for numbers in turn. The numbers are kept, so that the program can be written again. With fewer or
 smaller numbers the program becomes simpler: the first option of each choice is the plainest, and after the end of the
-list the first option is always taken. This is how programs that show a difference are shortened.
+list the first option is always taken. In this way programs that show a difference are shortened.
 """
 
 from __future__ import annotations

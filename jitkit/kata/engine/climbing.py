@@ -65,7 +65,7 @@ def program(
 
 @functools.cache
 def compiled(path: str, source: str) -> CodeType:
-    """Return the code of a file of programs. It is compiled once; a process that waits for a save compiles it beforehand."""
+    """Return the code of a file of programs. The file is compiled once; a process that waits for a save compiles it beforehand."""
     return compile(source, path, "exec")
 
 

@@ -27,7 +27,7 @@ def _cut(text: str, first: int, last: int) -> str:
 
 
 def _statements(text: str) -> list[tuple[int, int, ast.stmt]]:
-    """Return the statements that may be left out, each with its first and last line. These must stay: the last statement of the
+    """Return the statements that may be left out, each with its first and last line. These may not: the last statement of the
     program, the only statement of a body, the statements of a class (Python calls its methods without naming them), each
     `return`, and a body on the line of its header.
     """
@@ -47,8 +47,8 @@ def _statements(text: str) -> list[tuple[int, int, ast.stmt]]:
 
 
 def _without_unused(text: str) -> str:
-    """Return the program without definitions and assignments that nothing reads. They are cut one by one, since each cut may make
-    others unused, and at most `_MOST_PASSES`.
+    """Return the program without definitions and assignments that nothing reads. These statements are cut one by one, since each cut may
+    make others unused, and at most `_MOST_PASSES`.
     """
     for _ in range(_MOST_PASSES):
         read = {n.id for n in ast.walk(tree_of(text)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}

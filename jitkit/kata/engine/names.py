@@ -53,7 +53,7 @@ def names_used(node: ast.AST) -> set[str]:
 @functools.lru_cache(maxsize=1024)
 def globals_used(node: ast.stmt) -> frozenset[str]:
     """Return the free names of a function: those that are local neither to it nor to a function, class or the like in it, as `y` in
-    `def f(x): return [x + y for z in x]`. (So if a notebook also has `x = f(3.0)`, this does not count as a helper of f.)
+    `def f(x): return [x + y for z in x]`. (So if a notebook also has `x = f(3.0)`, this statement is not taken for a helper of f.)
     For any other statement, return the names that it reads or assigns in its own scope, and the free names of functions and the like in it.
     """
     declared = {name for part in walk(node) if isinstance(part, ast.Global) for name in part.names}

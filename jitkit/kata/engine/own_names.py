@@ -34,8 +34,8 @@ def is_other(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Mapping
 def stays_outside(
     node: ast.Import | ast.ImportFrom, alias: ast.alias, file: LearnerFile, known: Mapping[str, str]
 ) -> bool:
-    """Return whether a learner's import belongs at the top of a module that has `known` names. It does if the name is
-    new there, unless the import `_comes_later`; or if it is like `import os.path`, which may add a submodule to an `os`
+    """Return whether a learner's import belongs at the top of a module that has `known` names. It belongs there if the name is
+    new, unless the import `_comes_later`; or if it is like `import os.path`, which may add a submodule to an `os`
     that the module has.
     """
     if bound_by(alias) not in known:

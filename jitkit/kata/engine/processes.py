@@ -334,7 +334,7 @@ class Forks(Spare):
         return self.others[0]
 
     def take(self, uses_xla: bool) -> Process | None:
-        """Return a process that nobody uses, or a new one; None on systems without `fork`. It has not started XLA,
+        """Return a process that nobody uses, or a new one; None on systems without `fork`. The process has not started XLA,
         whatever `uses_xla` says: its copy that answers a request does.
         """
         if not hasattr(os, "fork"):

@@ -105,7 +105,7 @@ class LearnerFile(NamedTuple):
         raise SpliceError(f"There is no function `{target.name}` in this file.{hint}", self.path, line)
 
     def helpers(self, names: Iterable[str]) -> list[ast.stmt]:
-        """Return the top-level statements that define or change what these functions use, directly or through each other. They are in the
+        """Return the top-level statements that define or change what these functions use, directly or through each other, in the
         order of the file, each once, however often a notebook's cell was run. Exercises are left out, because the reference has a
         function of that name, and so are loops and calls that use them, and `if __name__ == "__main__"`.
         """

@@ -1,6 +1,6 @@
 """request -> frames: the process in which a learner's functions run.
 
-It is started as a script, by its path, so that it begins without jitkit: `python worker.py PRELOAD...`. It imports what it is told to,
+The worker is a script, started by its path so that it begins without jitkit: `python worker.py PRELOAD...`. It imports these modules,
 reads the code of the reference's modules without running it (`reference_code`), says `ready`, and waits. Requests are lines of JSON. A
 `prepare` names functions and checks, or programs of the ladder, that will probably be wanted: jitkit is imported, if functions can be put
 in place afterwards (`exchange`), or code is compiled. `run` puts functions in place, and runs checks, one after the other:

@@ -171,8 +171,8 @@ _TREES_ALIKE = (  # in each row, the trees have different structures
 
 
 def _branches(choices: Choices, names: Sequence[str], count: int) -> tuple[list[str], list[str]]:
-    """Return lines that define `count` functions, and the names of `count` branches. These are all of the functions, or are drawn
-    from them, so that some may be the same.
+    """Return lines that define `count` functions, and the names of `count` branches. The branches are all of the functions, or
+    are drawn from them, so that some branches may be the same.
     """
     alike = choices.of(_TREES_ALIKE) if choices.chance(30) else None
     first = alike[0] if alike else choices.of(_RESULTS)

@@ -54,8 +54,8 @@ def row(program: TargetProgram, sources: Sequence[str]) -> tuple[str, ...]:
 
 
 def amount(value: float, unit: str) -> str:
-    """Return a number with a prefix and a unit: `33.6 M`, `1.31 MB`. It has three digits from 1,000 to 999 T, and no decimals below
-    1,000.
+    """Return a number with a prefix and a unit: `33.6 M`, `1.31 MB`. The number has three digits from 1,000 to 999 T, and no
+    decimals below 1,000.
     """
     for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= 0.9995 * scale:

@@ -1,6 +1,6 @@
 """`jitkit bench kata`: from a save to the verdict, as a learner feels it
 
-It makes a workspace, runs `jitkit watch` in it, and saves the reference's functions into a lab's file, a little
+The benchmark makes a workspace, runs `jitkit watch` in it, and saves the reference's functions into a lab's file, a little
 different each time, as an editor would. The clock runs from the save until the verdict's last line is printed. It
 also measures `jitkit check` from a cold start.
 

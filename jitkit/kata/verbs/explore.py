@@ -219,8 +219,8 @@ def with_static(function: Callable[..., Any], static: dict[str, Any], is_jax: bo
 def another(
     arguments: argparse.Namespace, file: str, args: tuple[Any, ...], kwargs: dict[str, Any], targets: list[str]
 ) -> Exploration:
-    """Return the page of the function with which the first one is compared. It is in the same file unless the command
-    line names another.
+    """Return the page of the function with which the first one is compared. This function is in the same file as the first unless
+    the command line names another file.
     """
     where = arguments.against if ":" in arguments.against else f"{file}:{arguments.against}"
     function = load_function(where)

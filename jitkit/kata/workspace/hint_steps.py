@@ -83,7 +83,7 @@ def own_bug(checker: Checker, lab: Lab, exercise: Exercise) -> str:
 def behaves_like(checker: Checker, lab: Lab, exercise: Exercise, report: Report) -> tuple[Mutant | None, bool]:
     """Return a mutant that behaves as the learner's function (None if none does), and whether that is certain.
 
-    It is certain if all results are equal, or if the first failing check has the same wrong result; in the second case
+    The mutant is certain if all results are equal, or if the first failing check has the same wrong result; in the second case
     the learner's function may have another bug, too. Otherwise take a mutant that ends in the same way in each check.
     Unless all results are equal, the learner's functions must fail a check that is against the mutant's misconception.
     """

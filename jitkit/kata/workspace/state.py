@@ -1,7 +1,7 @@
 """a learner's progress <-> `.jitkit/state.json`
 
 One plain file, which may be read, and deleted: it remembers which exercises passed (as hashes of the functions), how
-many hints were shown, and where the learner is. It contains nothing that the learner wrote. It is replaced in one step,
+many hints were shown, and where the learner is. The file contains nothing that the learner wrote. It is replaced in one step,
 under a lock, so that an interrupt or a second terminal cannot leave half of it. If the file cannot be read, it is put
 aside, with a message, and a new one is begun; parts that make no sense are left out.
 """
