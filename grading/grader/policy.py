@@ -5,7 +5,7 @@
     requests = "requests.csv"           columns student, exercise, request, answer: who asks for another look
     timezone = "Europe/Zurich"
     attempts = "last"                   or "best": which of several submissions counts, lab by lab
-    random_programs = 20                how many programs a check of random programs draws (some checks: twice as many)
+    random_programs = 20                how many programs a check of random programs draws (some checks: two or three times this)
 
     [late]
     grace_minutes = 15                  nothing is late until then
