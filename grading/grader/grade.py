@@ -66,7 +66,8 @@ class Grader(Trials):
     """The labs, and the reference's results for them. All threads share one `Grader`.
 
     Args:
-      recall, remember: a memory of the reference's results: `recall(key)` returns one, or None; `remember(key, results)` adds one.
+      recall, remember: a memory of the reference's results: `recall(key)` returns those of an exercise, or None; `remember(key, results)`
+        keeps them.
     """
 
     def __init__(

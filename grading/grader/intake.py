@@ -95,7 +95,7 @@ class _Submission:
         self.all_labs = labs
 
     def reading(self, digest: str, newest: float) -> Reading:
-        """Return the result of reading the submission. Its status is INVALID if no file is about a lab, or every exercise is."""
+        """Return the result of reading the submission. Its status is INVALID if no file is about a lab, or every item is INVALID."""
         items = {lab.number: found for lab in self.labs if (found := self.of_lab(lab))}
         read = reading(GradeStatus.OK, "", digest, newest)
         read["exercises"] = {id: item for of_lab in items.values() for id, item in of_lab.items()}
@@ -187,7 +187,7 @@ class _Submission:
 
 
 def _is_untouched(source: Source, labs: Sequence[Lab]) -> bool:
-    """Return whether a file equals the one that was handed out. A notebook counts as untouched if it has no functions: its source differs
+    """Return whether a file equals the one that was handed out. A notebook counts as untouched if it has no functions: its file differs
     anyway, since it has outputs.
     """
     if source.path.endswith(".ipynb"):

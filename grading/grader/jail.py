@@ -44,7 +44,7 @@ _PRELOAD = {
     JAXLIB: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
 }
 START_SECONDS = 120.0  # a zygote or a branch may take this long to start
-IMPORT_SECONDS = 20.0  # importing jitkit with a student's functions may take this long
+IMPORT_SECONDS = 20.0  # taking an image, and importing jitkit without a student's code in it, may take this long
 _ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "HOME": "/tmp", "LANG": "C.UTF-8",
     "XLA_FLAGS": CHEAP_COMPILES, "NPROC": "2",

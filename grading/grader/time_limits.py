@@ -29,7 +29,7 @@ class Time:
     def __init__(self, worker: Worker, seconds: float, computes: float = math.inf, own: bool = True) -> None:
         self.worker, self.seconds, self.computes, self.own = worker, seconds, computes, own
         self.began = time.monotonic()
-        self.waited = self.forgiven = 0.0  # waiting for a processor: for this task, and for those before it
+        self.waited = self.forgiven = 0.0  # seconds of waiting for a processor: now, and before `begin_anew`
         self.look = min(seconds, _LOOK)  # when its processor time is looked at next, by the clock
         self.used_before, self.delays = worker.zygote.look(worker.pid, True) if own and worker.loaded else (0.0, {})
         self.compiler: Compiler | None = None  # compiles for the task, outside of its time

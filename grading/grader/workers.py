@@ -119,7 +119,7 @@ class Workers:
             self.zygotes.popitem()[1].close()
 
     def read(self, path: pathlib.Path, only: Sequence[str], whole: Collection[str] = ()) -> Reading:
-        """Read a submission: see `intake.read_submission`. Raise JailError if the intake process ends, and a new one, too."""
+        """Read a submission: see `intake.read_submission`. Raise JailError if two intake processes in turn end without an answer."""
         for attempt in range(2):
             if self.reader is None:
                 command = [sys.executable, "-m", "grading.grader.intake", str(self.labs)]

@@ -83,11 +83,11 @@ class _Runner(Loader):
 
 
 class _MissingError(BaseException):
-    """Raised for a module that is not there. It is not an ImportError, since a module may do something else after an ImportError."""
+    """Raised for a module that is not there. It is not an ImportError, which a module may catch to go on without the other."""
 
 
 class _Refusal(MetaPathFinder):
-    """Stands behind an `ImageFinder`, and refuses the modules of its packages that it does not have."""
+    """Stands behind an `ImageFinder`, and refuses all modules of its packages that the `ImageFinder` has not found."""
 
     def __init__(self, packages: Iterable[str]) -> None:
         self.packages = frozenset(packages)

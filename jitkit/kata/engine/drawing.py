@@ -143,7 +143,7 @@ def caught(jk: Any, x: Any) -> Any:
 
 # --- expressions over arrays of every type ------------------------------------------------------------------------------
 
-GRAMMAR = {  # what an expression may be: F float, I integer, B truth value; f, i: something that need not be an Array; N: rounded
+GRAMMAR = {  # what an expression may be: F float, I integer, B truth value; f, i: something that need not be an Array; N: a rounded float
     "F": (
         "{F} + {F}", "{F} - {F}", "{F} * {F}", "-{F}", "n.abs({F})", "n.maximum({F}, {F})", "n.minimum({F}, {F})", "n.sign({F})",
         "n.floor({F})", "n.multiply({F}, {f})", "{f} - {F}", "n.minimum({f}, {F})", "{F} + {f}", "n.subtract({f}, {F})", "n.negative({F})",

@@ -40,7 +40,7 @@ class Mutant(NamedTuple):
     line: int  # the line in mutants.py
     edit: tuple[str, str] | None  # a part of the reference's source, and its replacement
     source: str  # the source of a function; "" if there is an edit
-    target: str  # the name of the target, where the exercise has several; else empty
+    target: str  # the name of the target, if the exercise has several; else ""
 
 
 class RightAnswer(NamedTuple):

@@ -124,7 +124,7 @@ def functions_of(run: Run) -> list[index.Function]:
 
 
 def _jitted(value: Any) -> Iterator[Any]:
-    """Yield a value of a script's name, if it is a jitted function, in the form of recorded calls."""
+    """Yield the object that stands for a value in recorded calls, if the value is a jitted function; else yield nothing."""
     made = getattr(value, "_jitted", None) if is_jitted(value) else None
     of_jax = value.jitted if isinstance(value, jax_calls.Watched) else None
     yield from (each for each in (made, of_jax) if each is not None)

@@ -38,7 +38,7 @@ class Abilities(NamedTuple):
     """The measurements. Times are in seconds; None if something did not run."""
 
     rungs: tuple[tuple[str, str, int, int], ...]  # number, title, programs that pass, programs
-    tutorials: tuple[int, int]  # programs of the tutorials on jit that run and agree, and all of them
+    tutorials: tuple[int, int]  # how many programs of the tutorials on jit run and agree, of how many
     lines: int
     mine: dict[str, Any] | None
     jax: dict[str, Any] | None

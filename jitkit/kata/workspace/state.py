@@ -32,7 +32,7 @@ class Progress:
     failed: str = ""  # the fingerprint of the function that failed last
     suspect: str = ""  # the fingerprint of a function that passed, and made another exercise fail
     ground: str = ""  # the fingerprints, by id, of all that ran when the other exercise failed: `01.1=... 01.2=...`
-    blame: str = ""  # a sentence: which other exercise failed with it, and how
+    blame: str = ""  # a sentence: which other exercise failed with it, and what shows how
     passes: int = 0  # how often it passed: from this comes the seed of its checks
     drawn: int = 0  # verdicts that no random program decided: from this comes the seed of random programs
     found: bool = False  # whether a random program decided the last verdict

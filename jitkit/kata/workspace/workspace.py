@@ -206,7 +206,7 @@ class Look(NamedTuple):
         return ((lab, e) for lab in self.labs if lab.number in self.sources for e in lab.exercises)
 
     def current(self) -> tuple[Lab, Exercise]:
-        """Return the exercise that the learner is at: the one they worked on last, or else the first that has not passed; if all have
+        """Return the exercise that the learner is at: the one that was worked on last, or else the first that has not passed; if all have
         passed, the first. Raise Problem if there is none.
         """
         known = {e.id: (lab, e) for lab, e in self.exercises()}
