@@ -336,8 +336,8 @@ class _Prover:
         return findings
 
     def mutant(self, exercise: Exercise, mutant: Mutant) -> list[Finding]:
-        """Prove that a wrong answer fails a public check that is against its misconception. First only these checks run; if none fails,
-        all of them run in one process, as for a learner, since a check may need what an earlier one has left.
+        """Prove that a wrong answer fails a public check that is against its misconception. First only these checks run. If none of
+        them fails, all checks run in one process, as for a learner, since a check may need what an earlier one has left.
         """
         target = next((t for t in exercise.targets if not mutant.target or t.name == mutant.target), None)
         who = f"{mutant.name} ({mutant.misconception})"

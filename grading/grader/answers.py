@@ -41,7 +41,8 @@ _MOST_COPIES = 10  # at most this many other versions of a function are named
 
 class Answers:
     """Finds the functions of exercises in the sources of one submission. For an exercise in `whole` the code of whole
-    modules is always made; for others only if their functions cannot fill the holes of an imported jitkit.
+    modules is always made; for others only if their functions cannot fill the holes of an imported jitkit, or are in a
+    module of `LATE`.
     """
 
     def __init__(self, sources: Sequence[Source], labs: Sequence[Lab], whole: Collection[str] = ()) -> None:

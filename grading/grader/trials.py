@@ -75,7 +75,7 @@ class Settings(NamedTuple):
     """How a course is graded."""
 
     seed: int  # secret: whoever knows it knows the inputs of all checks
-    seed_id: str  # a name for the seed, which tells nothing about it
+    seed_id: str  # a name for the seed that does not reveal the seed
     limits: Limits = Limits()
     submission_seconds: float = 900.0  # after these, no other check of a submission begins
     backend: str = BUBBLEWRAP

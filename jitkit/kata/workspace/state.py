@@ -94,10 +94,10 @@ def _typed(value: Any, kind: type, otherwise: Any) -> Any:
 
 
 class StateFile:
-    """The file of a workspace.
+    """The file that has the learner's progress in a workspace.
 
     Attributes:
-      messages: for the learner, each shown once: that a file was put aside, or that nothing can be written.
+      messages: sentences for the learner, each shown once: that the file cannot be read or written, or was put aside.
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
