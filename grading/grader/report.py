@@ -76,7 +76,7 @@ def _templates() -> Any:
         ) from None
 
     def clean(value: Any) -> Any:
-        """Return a string with U+FFFD in place of unprintable characters, except line feeds. Return any other value unchanged, and HTML."""
+        """Return a string with U+FFFD in place of unprintable characters except line feeds. Return HTML, and any other value, unchanged."""
         if not isinstance(value, str) or hasattr(value, "__html__"):
             return value
         return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in value)
