@@ -1,5 +1,5 @@
-"""choices -> programs that call functions of lab 00 or 10, or `jit_by`, a jit with the user's own cache key, with
-arguments of many kinds.
+"""choices -> programs that call functions of lab 00 or 10, or `jit_by` (a jit with the user's own cache key), on
+arguments of many kinds
 """
 
 from __future__ import annotations

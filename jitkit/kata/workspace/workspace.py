@@ -188,8 +188,8 @@ class Look(NamedTuple):
         return bool(passed) and self.fingerprint(exercise) == passed
 
     def suspicion(self, exercise: Exercise) -> str:
-        """Return why the reference stands in for an exercise that passed: another one failed with it. Return "" if
-        nothing is known against it, or anything that ran then has changed.
+        """Return why the reference stands in for the learner's function of an exercise that passed: another exercise failed with this
+        function. Return "" if nothing is known against the function, or if any function that ran then has changed since.
         """
         known = self.state.exercises.get(exercise.id, Progress())
         if not known.suspect or not known.suspect == known.passed == self.fingerprint(exercise):
