@@ -459,17 +459,15 @@ def kept(jk, rng, count):
 
 
 @program(
-    "08",
-    "There is no limit: after 530 programs the first is still there.",
-    against=["thirty-two programs are enough", "five hundred programs are enough"],
+    "08", "There is no limit: after 270 programs the first is still there.", against=["thirty-two programs are enough"]
 )
 def no_limit(jk, rng):
-    return kept(jk, rng, 530)
+    return kept(jk, rng, 270)
 
 
-@program("08", "There is no limit: after 600 programs the first is still there.", hidden=True)
+@program("08", "There is no limit: after 300 programs the first is still there.", hidden=True)
 def no_limit_at_all(jk, rng):
-    return kept(jk, rng, 600)
+    return kept(jk, rng, 300)
 
 
 @program(

@@ -381,16 +381,6 @@ edit(
     '        key = tree, tuple([(a.shape, short(a.dtype).replace("u", "i"), a.weak_type) for a in avals])\n',
 )
 edit(
-    "five hundred programs are enough",
-    "How many programs do you keep, and which one is gone then?",
-    """            self.known[key] = found
-""",
-    """            self.known[key] = found
-            if len(self.known) > 500:
-                del self.known[next(iter(self.known))]
-""",
-)
-edit(
     "programs are an attribute of their function",
     "functools.wraps(f)(g) gives g the attributes of f. Whose programs does g have then?",
     "        self.known = memories.setdefault(f, {})",

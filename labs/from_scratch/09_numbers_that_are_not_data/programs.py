@@ -337,7 +337,7 @@ def random_values(jk, rng):
 
 @program("09", "Hundreds of calls with random static values run the right program.", hidden=True)
 def many_random_values(jk, rng):
-    return called(jk, rng, 150)
+    return called(jk, rng, 100)
 
 
 @program(

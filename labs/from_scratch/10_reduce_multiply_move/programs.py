@@ -583,4 +583,4 @@ def random_calls(jk, rng):
 
 @program("10", "Hundreds of random calls give numpy's results.", hidden=True, tolerance=1e-3)
 def many_random_calls(jk, rng):
-    return results(jk, rng, 260, 39)
+    return results(jk, rng, 200, 26)

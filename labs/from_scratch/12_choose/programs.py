@@ -385,4 +385,4 @@ def random_choices(jk, rng):
 
 @program("12", "Hundreds of random choices are right.", hidden=True, tolerance=1e-3)
 def many_random_choices(jk, rng):
-    return answers(jk, rng, 80)
+    return answers(jk, rng, 50)

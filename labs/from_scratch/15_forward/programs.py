@@ -470,4 +470,4 @@ def random_slopes(jk, rng):
 
 @program("15", "Hundreds of random functions have derivatives.", hidden=True, tolerance=1e-3)
 def many_random_slopes(jk, rng):
-    return slopes(jk, rng, 120)
+    return slopes(jk, rng, 80)

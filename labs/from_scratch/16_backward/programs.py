@@ -532,4 +532,4 @@ def random_gradients(jk, rng):
 
 @program("16", "Hundreds of random functions have gradients.", hidden=True, tolerance=1e-3)
 def many_random_gradients(jk, rng):
-    return halves(jk, gradients(jk, rng, 80), raised, exact=sum(map(len, (*TEMPLATES, UNARY, TURNED))))
+    return halves(jk, gradients(jk, rng, 60), raised, exact=sum(map(len, (*TEMPLATES, UNARY, TURNED))))

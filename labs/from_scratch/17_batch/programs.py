@@ -738,4 +738,4 @@ def random_trees(jk, rng):
 
 @program("17", "Hundreds of random functions are batched.", hidden=True, tolerance=1e-3)
 def many_random_batches(jk, rng):
-    return results(jk, rng, 80), of_trees(jk, rng, 60)
+    return results(jk, rng, 56), of_trees(jk, rng, 40)
