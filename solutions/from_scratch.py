@@ -269,8 +269,7 @@ class JaxprTrace:
     """The interpreter that writes operations down."""
 
     def __init__(self, avals):
-        self.eqns, self.constants, self.is_over = [], {}, False
-        self.invars = [Var(aval) for aval in avals]
+        self.eqns, self.constants, self.is_over, self.invars = [], {}, False, [Var(aval) for aval in avals]
         self.tracers = [Tracer(self, v.aval, v) for v in self.invars]
 
     def process(self, primitive, args, params):
@@ -1101,7 +1100,8 @@ def while_loop(cond_fun, body_fun, init):
     test, tree = trace_tree(cond_fun, TreeDef(tuple, None, out_tree.children[:1]), [x.aval for x in carry])
     must_agree("cond_fun output and a boolean scalar", test.out_avals, [Aval((), BOOL)], tree, LEAF)
     consts, [test, body] = hoist(test, body)
-    return unflatten(out_tree, while_p.bind(*consts, *carry, num_consts=len(consts), cond_jaxpr=test, body_jaxpr=body))[0]
+    outs = while_p.bind(*consts, *carry, num_consts=len(consts), cond_jaxpr=test, body_jaxpr=body)
+    return unflatten(out_tree, outs)[0]
 
 
 lax.while_loop = while_loop
