@@ -180,7 +180,7 @@ edit(
     "a trace that failed has not ended",
     "The traced function kept a tracer and raised an error. Who knows this tracer now?",
     "        trace.is_over = True  # also if `f` raised an error",
-    "        pass",
+    '        trace.is_over = __import__("sys").exc_info()[0] is None',
 )
 edit(
     "a literal is strong when it comes back",
