@@ -421,5 +421,11 @@ def many_random_functions(jk, rng):
 )
 def closed_over_64(jk, rng):
     c, n = rng.uniform(size=2), rng.integers(1, 9, 2)
-    fs = [lambda x, i: (x * c, i + n), lambda x, i: (c - x, i > n), lambda x, i: (x, i * n.astype(np.int32))]
+    # one array each: two could have one `id`, one after the other
+    fs = [
+        lambda x, i: (x * c, i),
+        lambda x, i: (x, i + n),
+        lambda x, i: (x, i > n),
+        lambda x, i: (x, i * n.astype(np.int32)),
+    ]
     return [jaxpr(jk.make_jaxpr(f)(floats(rng, 2), n)) for f in fs]
