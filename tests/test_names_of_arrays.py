@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 from twin import JAX_VERSION, raised, same_as_jax, warned
@@ -162,3 +163,9 @@ def test_memory_of_an_array_is_seen_by_python():
     view = x.__buffer__(0)
     assert view.tobytes() == bytes(x)
     assert view.nbytes == x.nbytes
+
+
+def test_a_layout_equals_jaxs_and_nothing_else():
+    ours = jnp.zeros((2, 3)).format.layout
+    assert ours == jax.numpy.zeros((2, 3)).format.layout
+    assert ours not in (jax.numpy.zeros(3).format.layout, (0, 1), 5, None)

@@ -50,7 +50,9 @@ class Layout:
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same layout. One of JAX's can be: JAX compares that of an argument with its default."""
-        return self._parts() == tuple(getattr(other, name, self) for name in _PARTS)
+        return all(hasattr(other, name) for name in _PARTS) and self._parts() == tuple(
+            getattr(other, name) for name in _PARTS
+        )
 
 
 class Format:
